@@ -60,7 +60,7 @@ WORKER_OBJECTS := $(WORKER_SOURCES:%.c=$(B)/%.o)
 PROGRAMS := $(B)/cudnnd$(EXE) $(B)/cudnnd-worker$(EXE)
 
 # Data files shipped inside the program: room/name.ext -> gen/room/name.ext.h
-DATA     := $(wildcard inventory/*.csv config/*.yml rules/*.csv)
+DATA     := $(wildcard inventory/*.csv rules/*.csv packaging/systemd/*.service)
 DATA_HEADERS := $(DATA:%=$(B)/gen/%.h)
 
 # Tests: tests/<room>/test_*.c one program each; other .c files there are shared by the room's.

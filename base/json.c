@@ -1,11 +1,14 @@
 #include "base/json.h"
 
 #include <cJSON.h>
+#include <inttypes.h>
 #include <math.h>
 
 #include "base/arena.h"
 #include "base/log.h"
 #include "base/text.h"
+
+#define EXACT_INT INT64_C(1000000000000000)
 
 /* struct json is cJSON under another name, so that no other file can reach into it. */
 static cJSON *inner(const struct json *value)
@@ -67,7 +70,14 @@ void json_set_text(struct json *object, const char *key, const char *text)
 
 void json_set_int(struct json *object, const char *key, int64_t value)
 {
-    json_set(object, key, made(cJSON_CreateNumber((double)value)));
+    /* cJSON prints 15 digits of a number; one with more is put in as the text it is. */
+    if (value > -EXACT_INT && value < EXACT_INT) {
+        json_set(object, key, made(cJSON_CreateNumber((double)value)));
+    } else {
+        char text[32];
+        snprintf(text, sizeof text, "%" PRId64, value);
+        json_set(object, key, made(cJSON_CreateRaw(text)));
+    }
 }
 
 void json_set_number(struct json *object, const char *key, double value)
