@@ -40,8 +40,8 @@ static void ill_formed_text_still_gives_a_valid_document(void **state)
 static void only_one_whole_document_is_accepted(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"", "{", "{} {}", "{}x", "nul", "{\"a\":1,}", "\xFF",
-                                      "[1 2]", "{\"a\" 1}"};
+    static const char *const bad[] = {"",           "{",    "{} {}", "{}x",      "nul",
+                                      "{\"a\":1,}", "\xFF", "[1 2]", "{\"a\" 1}"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct err err = {0};
         assert_null(json_parse(bad[i], strlen(bad[i]), &err));

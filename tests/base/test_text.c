@@ -36,11 +36,11 @@ static void numbers_are_strict_and_bounded(void **state)
 static void ill_formed_utf8_is_recognised(void **state)
 {
     (void)state;
-    static const char *const good[] = {"", "a", "\xC3\xA9", "\xE6\xB5\x8B", "\xF0\x9F\x98\x80",
-                                       "\xEF\xBF\xBD"};
-    static const char *const bad[] = {"\x80",         "\xC3",         "\xC0\x80",
-                                      "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xFF",
-                                      "\xE6\xB5",     "\xE0\x80\x80", "\xF0\x80\x80\x80"};
+    static const char *const good[] = {
+        "", "a", "\xC3\xA9", "\xE6\xB5\x8B", "\xF0\x9F\x98\x80", "\xEF\xBF\xBD"};
+    static const char *const bad[] = {
+        "\x80", "\xC3",     "\xC0\x80",     "\xED\xA0\x80",    "\xF4\x90\x80\x80",
+        "\xFF", "\xE6\xB5", "\xE0\x80\x80", "\xF0\x80\x80\x80"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         assert_true(text_utf8_valid(good[i], strlen(good[i])));
     }
@@ -95,6 +95,5 @@ RUN_TESTS(cmocka_unit_test(copying_never_cuts_a_character_in_half),
           cmocka_unit_test(numbers_are_strict_and_bounded),
           cmocka_unit_test(ill_formed_utf8_is_recognised),
           cmocka_unit_test(a_lone_surrogate_becomes_a_replacement_character),
-          cmocka_unit_test(case_is_ignored_for_ascii_only),
-          cmocka_unit_test(distance_counts_edits),
+          cmocka_unit_test(case_is_ignored_for_ascii_only), cmocka_unit_test(distance_counts_edits),
           cmocka_unit_test(stripping_takes_blanks_at_both_ends))

@@ -134,8 +134,8 @@ static void cudnn_numbers_decode_by_generation(void **state)
     static const struct {
         uint64_t number;
         const char *text;
-    } known[] = {{90500, "9.5.0"}, {92801, "9.28.1"}, {8907, "8.9.7"}, {8500, "8.5.0"},
-                 {7605, "7.6.5"},  {90100, "9.1.0"}};
+    } known[] = {{90500, "9.5.0"}, {92801, "9.28.1"}, {8907, "8.9.7"},
+                 {8500, "8.5.0"},  {7605, "7.6.5"},   {90100, "9.1.0"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         assert_string_equal(version_text(version_from_cudnn(known[i].number), 3, text),
                             known[i].text);
@@ -190,10 +190,15 @@ static void times_go_there_and_back(void **state)
     }
     assert_true(clock_text_parse("2024-02-29T14:34:56.789+02:00", &ms));
     assert_true(ms == INT64_C(1709210096789));
-    static const char *const wrong[] = {"2023-02-29T00:00:00Z", "2024-13-01T00:00:00Z",
-                                        "2024-01-01 00:00:00Z", "2024-01-01T00:00:00",
-                                        "2024-01-01T24:00:00Z", "2024-01-01T00:00:00Zx",
-                                        "2024-01-01T00:00:00.Z", "", "2024"};
+    static const char *const wrong[] = {"2023-02-29T00:00:00Z",
+                                        "2024-13-01T00:00:00Z",
+                                        "2024-01-01 00:00:00Z",
+                                        "2024-01-01T00:00:00",
+                                        "2024-01-01T24:00:00Z",
+                                        "2024-01-01T00:00:00Zx",
+                                        "2024-01-01T00:00:00.Z",
+                                        "",
+                                        "2024"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_false(clock_text_parse(wrong[i], &ms));
     }
