@@ -73,6 +73,9 @@ else
 DOUBLE_LIBRARIES := $(B)/doubles/libnvidia-ml.so.1 $(B)/doubles/libcuda.so.1
 endif
 
+# Fuzz targets replay their corpora in the asan build; `make fuzz` runs them for real.
+FUZZ_REPLAYS := $(if $(filter asan,$(VARIANT)),$(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c)))
+
 Q := $(if $(V),,@)
 SAY = $(if $(V),,@echo "  $(1) $(2)";)
 
@@ -103,7 +106,7 @@ windows: ## the Windows programs, into build/windows-release/
 	@scripts/setup windows
 	@$(MAKE) --no-print-directory -j$$(nproc) PLATFORM=windows VARIANT=release all
 
-tests: $(TESTS) $(DOUBLE_PROGRAMS) $(DOUBLE_LIBRARIES)
+tests: $(TESTS) $(DOUBLE_PROGRAMS) $(DOUBLE_LIBRARIES) $(FUZZ_REPLAYS)
 
 format: ## formats the C sources in place
 	@clang-format -i $$(git ls-files '*.c' '*.h')
@@ -155,6 +158,9 @@ $(TESTS): $(B)/%$(EXE): $(B)/%.o $(LIBRARY) $$(call room_support,$$(word 2,$$(su
 
 $(B)/doubles/%$(EXE): $(B)/tests/doubles/%.o $(LIBRARY)
 	@mkdir -p $(@D)
+	$(call SAY,LINK,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(FUZZ_REPLAYS): $(B)/%: $(B)/%.o $(B)/tests/fuzz/replay.o $(LIBRARY)
 	$(call SAY,LINK,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 DOUBLE_CFLAGS = -std=gnu17 -O1 -g -shared $(WARNINGS) -Itests/doubles
