@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+#include "base/printf.h"
+
 struct arena_chunk;
 
 struct arena {
@@ -21,8 +23,7 @@ void arena_done(struct arena *arena); /* releases everything; the arena can be u
 void *arena_alloc(struct arena *arena, size_t size); /* aligned for any type, zeroed, never NULL */
 char *arena_strdup(struct arena *arena, const char *text); /* NULL stays NULL */
 char *arena_strndup(struct arena *arena, const char *text, size_t length);
-char *arena_printf(struct arena *arena, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+char *arena_printf(struct arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);
 char *arena_vprintf(struct arena *arena, const char *format, va_list arguments);
 
 /* Room for one more element of a growing array in the arena: returns the new element, zeroed,

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/printf.h"
 
 struct buf {
     char *data;  /* NULL until something was added */
@@ -21,8 +22,7 @@ void buf_done(struct buf *buf);
 
 int buf_add(struct buf *buf, const void *data, size_t size, struct err *err);
 int buf_add_text(struct buf *buf, const char *text, struct err *err);
-int buf_printf(struct buf *buf, struct err *err, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+int buf_printf(struct buf *buf, struct err *err, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* Gives the bytes away (free() them) and leaves the buffer empty. Never NULL. */
 char *buf_take(struct buf *buf);

@@ -6,6 +6,8 @@
    On the way up `err_context` puts what was being done in front of what went wrong.
    Nothing here logs: an error is logged once, at the edge (service loop, handler, command). */
 
+#include "base/printf.h"
+
 /* One row a code: the name in C, its value, and the stable name used in JSON and logs. */
 #define ERR_LIST(X)                                                                                \
     X(ERR_IO, -1, "io")                                                                            \
@@ -35,11 +37,10 @@ struct err {
 };
 
 /* Sets code and message, returns code. err may be NULL (the caller does not care why). */
-int err_set(struct err *err, int code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+int err_set(struct err *err, int code, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* Puts "context: " before the message, returns err->code (ERR_INTERNAL when err is NULL). */
-int err_context(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int err_context(struct err *err, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* The stable name of a code ("io", "not_found"), "ok" for 0, "unknown" for anything else. */
 const char *err_name(int code);

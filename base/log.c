@@ -36,7 +36,7 @@ static void write_to_stderr(enum log_level level, const char *text)
 {
     struct timespec now;
     char stamp[CLOCK_TEXT_SIZE] = "";
-    if (timespec_get(&now, TIME_UTC) == TIME_UTC) {
+    if (clock_gettime(CLOCK_REALTIME, &now) == 0) {
         clock_text_format((int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000, stamp);
     }
     fprintf(stderr, "%s %s %s\n", stamp, level_names[level], text);

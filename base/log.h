@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+#include "base/printf.h"
+
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
 /* Receives every line at or above the level; text is one line of UTF-8, valid during the call.
@@ -17,12 +19,12 @@ void log_set_sink(log_sink *sink, void *context);                  /* NULL: the 
 bool log_level_parse(const char *name, enum log_level *out_level); /* error warning info debug */
 const char *log_level_name(enum log_level level);
 
-void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void log_error(const char *format, ...) PRINTF_LIKE(1, 2);
+void log_warning(const char *format, ...) PRINTF_LIKE(1, 2);
+void log_info(const char *format, ...) PRINTF_LIKE(1, 2);
+void log_debug(const char *format, ...) PRINTF_LIKE(1, 2);
 
 /* Logs and aborts: for what cannot be gone on from (memory, broken invariants). */
-_Noreturn void log_fatal(const char *format, ...) __attribute__((format(printf, 1, 2)));
+_Noreturn void log_fatal(const char *format, ...) PRINTF_LIKE(1, 2);
 
 #endif

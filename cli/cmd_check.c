@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/clock_text.h"
+#include "base/printf.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "config/value.h"
@@ -18,7 +19,7 @@ struct url {
     char prefix[256]; /* path before /status, without a final slash */
 };
 
-static int unknown(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int unknown(const char *format, ...) PRINTF_LIKE(1, 2);
 
 static int unknown(const char *format, ...)
 {

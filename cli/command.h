@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/printf.h"
 #include "config/config.h"
 
 /* Exit statuses of every command but `check`. */
@@ -44,8 +45,7 @@ int cli_options(const struct command *command, const struct cli_option *options,
                 char **argv);
 
 /* Says on stderr how the command is used wrongly; returns CLI_USAGE. */
-int cli_usage(const struct command *command, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+int cli_usage(const struct command *command, const char *format, ...) PRINTF_LIKE(2, 3);
 /* `cudnnd VERB: message` on stderr; returns CLI_FAILED, or CLI_USAGE for ERR_USAGE and ERR_CONFIG. */
 int cli_error(const struct command *command, const struct err *err);
 

@@ -3,6 +3,7 @@
 #include <yaml.h>
 
 #include "base/cleanup.h"
+#include "base/printf.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "config/value.h"
@@ -19,7 +20,7 @@ struct reader {
 };
 
 static int fail(const struct reader *reader, const yaml_node_t *node, struct err *err,
-                const char *format, ...) __attribute__((format(printf, 4, 5)));
+                const char *format, ...) PRINTF_LIKE(4, 5);
 
 static int fail(const struct reader *reader, const yaml_node_t *node, struct err *err,
                 const char *format, ...)

@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 
+#include "base/printf.h"
 #include "rules/rules.h"
 
 struct judge {
@@ -29,15 +30,15 @@ struct finding *judge_add_install(struct judge *judge, enum severity severity,
 void judge_distinguish(struct judge *judge, struct finding *finding, const char *part);
 
 void judge_title(struct judge *judge, struct finding *finding, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    PRINTF_LIKE(3, 4);
 void judge_detail(struct judge *judge, struct finding *finding, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    PRINTF_LIKE(3, 4);
 void judge_remedy(struct judge *judge, struct finding *finding, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    PRINTF_LIKE(3, 4);
 void judge_evidence(struct judge *judge, struct finding *finding, const char *key,
-                    const char *format, ...) __attribute__((format(printf, 4, 5)));
+                    const char *format, ...) PRINTF_LIKE(4, 5);
 void judge_command(struct judge *judge, struct finding *finding, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    PRINTF_LIKE(3, 4);
 
 /* Does anything reach this install: the search path, a toolkit's own directory, an environment? */
 bool judge_is_reached(const struct install *install);

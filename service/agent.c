@@ -514,7 +514,7 @@ enum task { TASK_STOP, TASK_RELOAD, TASK_SCAN };
 static void wait_some(struct agent *agent, uint64_t ms)
 {
     struct timespec until;
-    timespec_get(&until, TIME_UTC);
+    clock_gettime(CLOCK_REALTIME, &until);
     uint64_t ns = (uint64_t)until.tv_nsec + ms % 1000 * 1000000;
     until.tv_sec += (time_t)(ms / 1000 + ns / 1000000000);
     until.tv_nsec = (long)(ns % 1000000000);

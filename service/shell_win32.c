@@ -192,9 +192,7 @@ static int service_error(struct err *err, const char *what)
                        "services, then try again",
                        what);
     default:
-        SetLastError(error);
-        wide_error(err, error, what);
-        return err == NULL ? ERR_IO : err->code;
+        return wide_error(err, error, "%s", what);
     }
 }
 
@@ -246,7 +244,7 @@ static int register_event_source(struct arena *arena, const char *program, struc
     LSTATUS status = RegCreateKeyExW(HKEY_LOCAL_MACHINE, EVENT_SOURCE_KEY, 0, NULL, 0,
                                      KEY_SET_VALUE, NULL, &key, NULL);
     if (status == ERROR_SUCCESS) {
-        const WCHAR *file = wide_from_text(arena, program);
+        const WCHAR *file = wide_from_text(arena, program, err);
         DWORD types = EVENTLOG_ERROR_TYPE | EVENTLOG_WARNING_TYPE | EVENTLOG_INFORMATION_TYPE;
         status = RegSetValueExW(key, L"EventMessageFile", 0, REG_EXPAND_SZ, (const BYTE *)file,
                                 (DWORD)((wcslen(file) + 1) * sizeof *file));
@@ -304,20 +302,18 @@ static int create_service(struct arena *arena, const char *command, const WCHAR 
     out_service->service = CreateServiceW(
         out_service->manager, SERVICE_NAME, L"cudnnd: cuDNN inventory and health",
         SERVICE_ALL_ACCESS, SERVICE_WIN32_OWN_PROCESS, SERVICE_AUTO_START, SERVICE_ERROR_NORMAL,
-        wide_from_text(arena, command), NULL, NULL, NULL, account, NULL);
+        wide_from_text(arena, command, err), NULL, NULL, NULL, account, NULL);
     return out_service->service != NULL ? 0 : service_error(err, "cannot install the service");
 }
 
-/* The data directory is made now, by an administrator, before anybody else can make it. */
+/* The data directory is made now, by an administrator, before anybody else can make it; its access
+   list lets the service's account in. */
 static int prepare_data_directory(struct arena *arena, struct err *err)
 {
     const char *directory = os_dirs_data(arena, true);
     int code = os_secure_directory(directory, err);
     if (code != 0) {
         return err_context(err, "cannot make the data directory '%s'", directory);
-    }
-    if (os_secure_grant(directory, "NT SERVICE\\cudnnd", err) != 0) {
-        log_warning("the service's account was not given the data directory: %s", err->message);
     }
     return 0;
 }
