@@ -29,7 +29,7 @@ struct db_opened {
 };
 
 /* Opens or creates the store in an existing directory of our own; runs migrations after keeping a
-   copy (`<file>.before-v<N>`); checks integrity (quick_check) and sets a damaged file aside.
+   copy (`<file>.before-v<N>`); checks integrity (integrity_check) and sets a damaged file aside.
    Errors, each with what to do: ERR_UNSUPPORTED network share, or written by a newer version (left
    untouched); ERR_PERMISSION not writable or read-only; ERR_BUSY in use; ERR_IO, ERR_LIMIT disk
    full. Texts of out_opened are in the arena. */

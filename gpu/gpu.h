@@ -32,6 +32,7 @@ struct driver {
     const char *model;        /* "wddm", "tcc", "mcdm"; NULL elsewhere than on Windows */
     const char *error;        /* DRIVER_ERROR: one sentence */
     const char *source;       /* "nvml", "cuda"; NULL when missing */
+    bool hung;                /* DRIVER_ERROR because it did not answer: do not ask it more */
     struct gpu *gpus;
     size_t gpu_count;
 };

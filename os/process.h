@@ -4,7 +4,8 @@
 /* Runs a child process that may hang, crash, shout or eat memory, and answers what became of it.
    The child gets no inherited handles but its three standard ones (stdin is empty), dies with its
    parent, and can be cancelled. Windows: a job object with kill-on-close and a memory limit;
-   POSIX: its own process group, RLIMIT_AS, a parent-death signal, no core dump, no new privileges.
+   POSIX: its own process group, RLIMIT_DATA (not RLIMIT_AS: CUDA reserves far more address space
+   than it uses), a parent-death signal, no core dump, no new privileges.
    Every way the child can end is data in the result; only failing to start one is an error. */
 
 #include <stdatomic.h>

@@ -33,8 +33,12 @@ const wchar_t *wide_path_plain(struct arena *arena, const wchar_t *path);
 /* GetLastError() -> ERR_*, and the whole report: "context: Windows' words (error 5)". Take the
    error code before anything else is called. Returns the ERR_* code. */
 int wide_error_code(DWORD error);
-int wide_error(struct err *err, DWORD error, const char *format, ...)
-    PRINTF_LIKE(3, 4);
+int wide_error(struct err *err, DWORD error, const char *format, ...) PRINTF_LIKE(3, 4);
+/* `own` when the caller does not want the reason: err_context() needs one for the code alone. */
+static inline struct err *wide_reason(struct err *wanted, struct err *own)
+{
+    return wanted != NULL ? wanted : own;
+}
 /* Windows' words for a code, one line, no final dot; NULL when it has none. */
 const char *wide_error_text(struct arena *arena, DWORD error);
 
