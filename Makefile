@@ -10,7 +10,7 @@ REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 CACHE    := $(shell scripts/setup print cache)
 
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wvla \
-            -Wundef -Wconversion $(if $(WERROR),-Werror)
+            -Wundef -Wconversion -Wno-missing-field-initializers $(if $(WERROR),-Werror)
 CFLAGS_release := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 CFLAGS_debug   := -O0 -g3
 CFLAGS_clang   := -O1 -g
@@ -28,7 +28,7 @@ OTHER    := posix
 EXE      := .exe
 CPPFLAGS_PLATFORM := -DUNICODE -D_UNICODE -D_WIN32_WINNT=0x0A00 -D__USE_MINGW_ANSI_STDIO=1
 LDFLAGS  := -static -Wl,--dynamicbase,--nxcompat,--high-entropy-va
-LIBS_PLATFORM := -lcfgmgr32 -ladvapi32 -lole32 -lshell32 -luuid -lpsapi -lws2_32 -liphlpapi
+LIBS_PLATFORM := -ladvapi32 -lbcrypt -lws2_32
 RESOURCES := $(B)/messages.o
 else
 CC       := $(if $(filter clang,$(VARIANT)),clang,gcc)

@@ -24,7 +24,7 @@ void *arena_alloc(struct arena *arena, size_t size); /* aligned for any type, ze
 char *arena_strdup(struct arena *arena, const char *text); /* NULL stays NULL */
 char *arena_strndup(struct arena *arena, const char *text, size_t length);
 char *arena_printf(struct arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);
-char *arena_vprintf(struct arena *arena, const char *format, va_list arguments);
+char *arena_vprintf(struct arena *arena, const char *format, va_list arguments) PRINTF_LIKE(2, 0);
 
 /* Room for one more element of a growing array in the arena: returns the new element, zeroed,
    and counts it. *items, *count and *capacity start as NULL, 0, 0. Elements may move. */

@@ -10,6 +10,10 @@
 #include <string.h>
 #include <time.h>
 
+#if __has_include(<io.h>) /* mingw-w64's own headers use one of them inline */
+#include <io.h>
+#endif
+
 #define BANNED(name) sorry_##name##_is_banned_see_base_banned_h
 
 #undef strcpy

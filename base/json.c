@@ -1,6 +1,7 @@
 #include "base/json.h"
 
 #include <cJSON.h>
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -82,7 +83,8 @@ void json_set_int(struct json *object, const char *key, int64_t value)
 
 void json_set_number(struct json *object, const char *key, double value)
 {
-    json_set(object, key, made(isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull()));
+    json_set(object, key,
+             made(fabs(value) <= DBL_MAX ? cJSON_CreateNumber(value) : cJSON_CreateNull()));
 }
 
 void json_set_bool(struct json *object, const char *key, bool value)

@@ -68,6 +68,9 @@ static void one_line(char *text)
 }
 
 static void write_line(enum log_level level, const char *format, va_list arguments)
+    PRINTF_LIKE(2, 0);
+
+static void write_line(enum log_level level, const char *format, va_list arguments)
 {
     char text[LINE_BYTES];
     vsnprintf(text, sizeof text, format, arguments);

@@ -62,7 +62,8 @@ const char *os_process_end_text(const struct os_process_result *result, char *ou
 void os_process_prepare(void);
 
 /* Drops what rights the calling process can drop for good (worker only): no new privileges;
-   Windows: removes every privilege of the token. Never fails loudly. */
+   Windows: removes every privilege of the token but the one to walk through directories. Never
+   fails loudly. */
 void os_process_drop_rights(void);
 
 /* Full path of the running program's file. */

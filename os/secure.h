@@ -11,7 +11,8 @@
 #include "base/err.h"
 
 /* Makes sure that `path` is a directory of our own: created with a protected access list in one
-   call (Windows: administrators, SYSTEM and the creating account; POSIX: 0700), or, where it is
+   call (Windows: administrators, SYSTEM and the creating account, or, when an elevated
+   administrator creates it, the service's account NT SERVICE\cudnnd; POSIX: 0700), or, where it is
    there already, that it is no link or junction and belongs to us or an administrator and nobody
    else can write to it; repaired where we may. ERR_PERMISSION says what is wrong and what to do. */
 int os_secure_directory(const char *path, struct err *err);

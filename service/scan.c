@@ -44,7 +44,7 @@ void scan_memory_free(struct scan_memory *memory)
     }
 }
 
-static void tell(const struct scan_request *request, const char *step)
+static void report_step(const struct scan_request *request, const char *step)
 {
     if (request->progress != NULL) {
         request->progress(request->progress_context, step);
@@ -170,7 +170,7 @@ static int probe_all(struct arena *arena, const struct scan_request *request,
         if (recall(arena, request->memory, install, fingerprint(snapshot, install), probe)) {
             continue;
         }
-        tell(request, install->path);
+        report_step(request, install->path);
         const char *directory = os_path_in_root(arena, request->root, install->path);
         const char *library = os_path_join(arena, directory, entry_library(install)->file);
         int code = gpu_probe(arena, worker, directory, library, probe, err);
@@ -191,7 +191,7 @@ static int observe(struct arena *arena, const struct scan_request *request,
     const struct config *config = request->config;
     os_host_read(arena, request->root, &snapshot->host);
     snapshot->nvidia_device = os_host_nvidia_device(request->root);
-    tell(request, "inventory");
+    report_step(request, "inventory");
     struct inventory_request places = {
         .root = request->root,
         .process_environment = request->process_environment,
@@ -204,7 +204,7 @@ static int observe(struct arena *arena, const struct scan_request *request,
     if (code != 0) {
         return code;
     }
-    tell(request, "driver");
+    report_step(request, "driver");
     struct gpu_worker_options worker = {
         .root = request->root,
         .timeout_ms = (uint64_t)config->worker_timeout_ms,
@@ -226,7 +226,7 @@ int scan_run(struct arena *arena, const struct scan_request *request, struct sna
     if (code != 0) {
         return code;
     }
-    tell(request, "rules");
+    report_step(request, "rules");
     rules_evaluate(arena, &snapshot);
     snapshot.duration_ms = os_clock_steady_ms() - started;
     snapshot.finished_at_ms = os_clock_wall_ms();

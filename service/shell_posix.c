@@ -121,7 +121,7 @@ static const char *unit_word(struct arena *arena, const char *text)
 /* The unit file with its two marks replaced. */
 static const char *unit_text(struct arena *arena, const char *program, const char *config_file)
 {
-    const char *template = packaging_systemd_cudnnd_service;
+    const char *template = packaging_systemd_cudnnd;
     const char *exec = strstr(template, "ExecStart=@PROGRAM@ run@ARGUMENTS@");
     size_t before = (size_t)(exec - template);
     const char *after = exec + strlen("ExecStart=@PROGRAM@ run@ARGUMENTS@");

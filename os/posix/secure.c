@@ -82,7 +82,7 @@ int os_secure_directory(const char *path, struct err *err)
 enum { ACL_HEADER = 4, ACL_ENTRY = 8, ACL_BYTES = 4096 };
 /* linux/posix_acl.h, linux/posix_acl_xattr.h: {u32 version = 2} {u16 tag, u16 perm, u32 id}... */
 enum { ACL_VERSION = 2, ACL_WRITE = 2 };
-enum { ACL_USER = 0x02, ACL_GROUP_OBJ = 0x04, ACL_GROUP = 0x08, ACL_MASK = 0x10 };
+enum { ACL_USER = 0x02, ACL_GROUP_OBJ = 0x04, ACL_GROUP = 0x08 };
 
 struct acl_entry {
     uint16_t tag, permissions;
@@ -96,28 +96,17 @@ static bool acl_entry_at(struct bytes acl, uint64_t offset, struct acl_entry *ou
            bytes_u32(acl, offset + 4, &out_entry->id);
 }
 
-static uint16_t acl_mask(struct bytes acl)
-{
-    struct acl_entry entry;
-    for (uint64_t at = ACL_HEADER; acl_entry_at(acl, at, &entry); at += ACL_ENTRY) {
-        if (entry.tag == ACL_MASK) {
-            return entry.permissions;
-        }
-    }
-    return UINT16_MAX;
-}
-
-/* Whom the access list lets write, in words; NULL when nobody that matters. */
+/* Whom the access list lets write, in words; NULL when nobody that matters. Only asked when the
+   group bits, which are its mask, allow writing. */
 static const char *acl_writer(struct arena *arena, struct bytes acl)
 {
     uint32_t version;
     if (!bytes_u32(acl, 0, &version) || version != ACL_VERSION) {
         return "somebody, by an access list of an unknown kind,";
     }
-    uint16_t mask = acl_mask(acl);
     struct acl_entry entry;
     for (uint64_t at = ACL_HEADER; acl_entry_at(acl, at, &entry); at += ACL_ENTRY) {
-        if ((entry.permissions & mask & ACL_WRITE) == 0) {
+        if ((entry.permissions & ACL_WRITE) == 0) {
             continue;
         }
         if (entry.tag == ACL_USER && !is_trusted_user(entry.id)) {

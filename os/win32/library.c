@@ -77,10 +77,10 @@ int os_library_open(const char *path, const char *search_directory, struct os_li
 
 static bool in_system_directory(const wchar_t *name)
 {
-    wchar_t directory[MAX_PATH]; /* System32's own path cannot be longer: it is on a short one */
     struct arena scratch CLEANUP(arena_done) = {0};
-    UINT length = GetSystemDirectoryW(directory, MAX_PATH);
-    if (length == 0 || length >= MAX_PATH) {
+    UINT size = GetSystemDirectoryW(NULL, 0);
+    wchar_t *directory = arena_alloc(&scratch, (size + 1) * sizeof *directory);
+    if (size == 0 || GetSystemDirectoryW(directory, size) == 0) {
         return false;
     }
     wchar_t *base = wide_join(&scratch, directory, L"\\");

@@ -280,7 +280,8 @@ char *wide_path_to_text(struct arena *arena, const wchar_t *path)
 
 const wchar_t *wide_path_plain(struct arena *arena, const wchar_t *path)
 {
-    if (wcslen(path) >= MAX_PATH) {
+    const size_t old_limit = 260; /* of paths without the prefix, with the NUL and `\\?\` here */
+    if (wcslen(path) >= old_limit) {
         return path;
     }
     if (begins(path, L"\\\\?\\UNC\\")) {

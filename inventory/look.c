@@ -1,0 +1,153 @@
+#include "inventory/look.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "os/path.h"
+
+void look_problem(struct look *look, enum problem_kind kind, const char *path, const char *error)
+{
+    for (size_t i = 0; i < look->problem_count; i++) {
+        if (text_equal(look->problems[i].path, path) &&
+            text_equal(look->problems[i].error, error)) {
+            return;
+        }
+    }
+    if (look->problem_count >= LOOK_PROBLEMS_LIMIT) {
+        return; /* whoever reads thousands of them knows enough */
+    }
+    struct problem *problem = arena_push(look->arena, &look->problems, &look->problem_count,
+                                         &look->problem_capacity, sizeof *problem);
+    *problem = (struct problem){.kind = kind,
+                                .path = arena_strdup(look->arena, path),
+                                .error = arena_strdup(look->arena, error)};
+}
+
+/* The reason without the path, which a problem has a field for: os/ says "cannot list '/x': why"
+   or "C:\x: why". The path in there is the system's own, which ends with ours. */
+static const char *reason(const struct err *err, const char *path)
+{
+    const char *after = NULL;
+    for (const char *at = strstr(err->message, path); at != NULL; at = strstr(at + 1, path)) {
+        after = at + strlen(path);
+    }
+    if (*path == '\0' || after == NULL) {
+        return err->message;
+    }
+    after += *after == '\'';
+    return text_has_prefix(after, ": ") ? after + 2 : err->message;
+}
+
+void look_unreadable(struct look *look, enum look_care care, const char *path,
+                     const struct err *err)
+{
+    look_problem(look, care == LOOK_WANTED ? PROBLEM_UNREADABLE : PROBLEM_SKIPPED, path,
+                 reason(err, path));
+}
+
+void look_limit(struct look *look, const char *path, size_t limit, const char *what)
+{
+    look_problem(look, PROBLEM_SKIPPED, path,
+                 arena_printf(look->arena, "only the first %zu %s were looked at", limit, what));
+}
+
+bool look_is_cancelled(const struct look *look)
+{
+    return look->request->cancel != NULL && atomic_load(look->request->cancel);
+}
+
+const char *look_system_path(struct look *look, const char *canonical)
+{
+    return os_path_in_root(look->arena, look->request->root, canonical);
+}
+
+/* Decided by the path's text and the mount table, before anything touches it. */
+static bool is_off_limits(struct look *look, struct arena *scratch, const char *path)
+{
+    if (!os_path_is_network(os_path_in_root(scratch, look->request->root, path))) {
+        return false;
+    }
+    look_problem(look, PROBLEM_SKIPPED, path, "is on a network drive, not looked at");
+    return true;
+}
+
+enum look_state look_at(struct look *look, const char *path, enum look_care care,
+                        const char **out_canonical)
+{
+    CLEANUP(arena_done) struct arena scratch = {0};
+    struct err err = {0};
+    char *canonical;
+    struct os_file_info info;
+    *out_canonical = NULL;
+    if (!os_path_is_absolute(path)) {
+        return LOOK_ABSENT; /* would be below wherever a program happens to run */
+    }
+    if (is_off_limits(look, &scratch, path)) {
+        return LOOK_UNKNOWN;
+    }
+    int code = os_path_resolve(&scratch, look->request->root, path, &canonical, &err);
+    if (code == 0 && is_off_limits(look, &scratch, canonical)) {
+        return LOOK_UNKNOWN; /* a link led there */
+    }
+    if (code == 0) {
+        const char *system_path = os_path_in_root(&scratch, look->request->root, canonical);
+        code = os_file_stat(system_path, &info, &err);
+    }
+    if (code == ERR_NOT_FOUND) {
+        return LOOK_ABSENT;
+    }
+    if (code != 0) {
+        look_unreadable(look, care, path, &err);
+        return LOOK_UNKNOWN;
+    }
+    *out_canonical = arena_strdup(look->arena, canonical);
+    return info.type == OS_FILE_DIRECTORY ? LOOK_DIRECTORY : LOOK_FILE;
+}
+
+const char *look_directory(struct look *look, const char *path, enum look_care care)
+{
+    const char *canonical;
+    return look_at(look, path, care, &canonical) == LOOK_DIRECTORY ? canonical : NULL;
+}
+
+bool look_list(struct look *look, struct arena *arena, const char *canonical, enum look_care care,
+               struct os_dir_list *out_list)
+{
+    struct err err = {0};
+    const char *system_path = os_path_in_root(arena, look->request->root, canonical);
+    int code = os_dir_read(arena, system_path, LOOK_ENTRIES_LIMIT, out_list, &err);
+    if (code == ERR_NOT_FOUND) {
+        return false; /* vanished meanwhile */
+    }
+    if (code != 0) {
+        look_unreadable(look, care, canonical, &err);
+        return false;
+    }
+    if (out_list->cut) {
+        look_limit(look, canonical, LOOK_ENTRIES_LIMIT, "entries");
+    }
+    return true;
+}
+
+char *look_read(struct look *look, struct arena *arena, const char *path, size_t limit,
+                enum look_care care, size_t *out_size)
+{
+    struct err err = {0};
+    const char *canonical;
+    char *text;
+    size_t size;
+    if (look_at(look, path, care, &canonical) != LOOK_FILE) {
+        return NULL;
+    }
+    const char *system_path = os_path_in_root(arena, look->request->root, canonical);
+    int code = os_file_read(arena, system_path, limit, &text, &size, &err);
+    if (code != 0) {
+        if (code != ERR_NOT_FOUND) {
+            look_unreadable(look, care, path, &err);
+        }
+        return NULL;
+    }
+    if (out_size != NULL) {
+        *out_size = size;
+    }
+    return text;
+}
