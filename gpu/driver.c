@@ -41,6 +41,11 @@ int gpu_query_driver(struct arena *arena, const struct gpu_worker_options *optio
                why.message);
         run_count(GPU_TASK_DRIVER, GPU_RESULT_GARBAGE);
         break;
+    case RUN_STUCK: /* counted as what it is a consequence of */
+        failed(arena, out_driver, "the driver did not answer in time before", run.words);
+        out_driver->hung = true;
+        run_count(GPU_TASK_DRIVER, GPU_RESULT_TIMEOUT);
+        break;
     default:
         failed(arena, out_driver, "the driver could not be asked", run.words);
         run_count(GPU_TASK_DRIVER, run.end == RUN_SHOUTED ? GPU_RESULT_GARBAGE : GPU_RESULT_FAILED);

@@ -9,7 +9,10 @@
 enum { LAST_WORDS_BYTES = 300, OWN_PATH_BYTES = 4096 };
 
 static atomic_ullong counters[GPU_TASKS][GPU_RESULTS];
-static atomic_bool stuck; /* a worker lives on in the driver and cannot be killed */
+
+/* A worker lives on in the driver and cannot be killed: every further one would hang as well, and
+   hold what it has. Nobody tells when it goes after all, so this stands until a restart. */
+static atomic_bool stuck;
 
 void run_count(enum gpu_task task, enum gpu_result result)
 {
@@ -39,20 +42,34 @@ static int worker_path(struct arena *arena, const struct gpu_worker_options *opt
     return code;
 }
 
-/* The end of what the child wrote on stderr, as one line. A library that ends the process says why
-   there. */
+/* The end of what the child wrote on stderr, as one line: runs of blanks and control characters
+   become one blank. A library that ends the process says why there. */
 static const char *last_words(struct arena *arena, const struct os_process_result *process)
 {
-    size_t length = strlen(process->error_tail);
-    const char *from =
-        process->error_tail + (length > LAST_WORDS_BYTES ? length - LAST_WORDS_BYTES : 0);
-    char *words = arena_strdup(arena, text_utf8_clean(arena, from));
-    for (char *at = words; *at != '\0'; at++) {
-        if ((unsigned char)*at < 0x20) {
-            *at = ' ';
+    const char *clean = text_utf8_clean(arena, process->error_tail);
+    char *line = arena_alloc(arena, strlen(clean) + 1);
+    size_t used = 0;
+    for (const char *at = clean; *at != '\0'; at++) {
+        if ((unsigned char)*at > ' ' && *at != 0x7f) {
+            line[used++] = *at;
+        } else if (used > 0 && line[used - 1] != ' ') {
+            line[used++] = ' ';
         }
     }
-    return text_strip(words);
+    char *words = text_strip(line);
+    size_t length = strlen(words);
+    words += length > LAST_WORDS_BYTES ? length - LAST_WORDS_BYTES : 0;
+    while (((unsigned char)*words & 0xc0) == 0x80) { /* not from the middle of a character */
+        words++;
+    }
+    return words;
+}
+
+static const char *duration(struct arena *arena, uint64_t duration_ms)
+{
+    bool whole = duration_ms % 1000 == 0;
+    return arena_printf(arena, whole ? "%llu s" : "%llu ms",
+                        (unsigned long long)(whole ? duration_ms / 1000 : duration_ms));
 }
 
 static const char *how_it_ended(struct arena *arena, const struct os_process_result *process)
@@ -69,8 +86,8 @@ static void judge(struct arena *arena, const struct gpu_worker_options *options,
     switch (process->end) {
     case OS_PROCESS_TIMED_OUT:
         run->end = RUN_TIMED_OUT;
-        run->words = arena_printf(arena, "no answer in time (%llu s)%s",
-                                  (unsigned long long)options->timeout_ms / 1000,
+        run->words = arena_printf(arena, "no answer in time (%s)%s",
+                                  duration(arena, options->timeout_ms),
                                   process->unkillable ? ", and the process cannot be ended" : "");
         break;
     case OS_PROCESS_TOO_MUCH_OUTPUT:
@@ -85,8 +102,17 @@ static void judge(struct arena *arena, const struct gpu_worker_options *options,
     }
 }
 
+/* ld.so(8) takes LD_LIBRARY_PATH apart at ':' and ';' and replaces $ORIGIN and the like: a
+   directory with such a name cannot be said, and pieces of it must not be searched. */
+static bool can_be_searched(const char *directory)
+{
+    return directory == NULL || os_path_list_separator != ':' || strpbrk(directory, ":;$") == NULL;
+}
+
+/* What must not reach vendor code. CUDNN_LOG*: its log would go to our channel or into files. */
 static const char *const unset[] = {
     "LD_*",
+    "CUDA_VISIBLE_DEVICES", /* the machine's devices are asked for, not a job's */
     "CUDNN_LOGLEVEL_DBG",
     "CUDNN_LOGDEST_DBG",
     "CUDNN_LOGINFO_DBG",
@@ -117,19 +143,23 @@ int run_worker(struct arena *arena, const struct gpu_worker_options *options,
         .cancel = options->cancel,
     };
     if (atomic_load(&stuck)) {
+        run.end = RUN_STUCK;
         run.words =
             "an earlier process hangs in the driver and cannot be ended: restart the machine";
+    } else if (!can_be_searched(search_directory)) {
+        run.words = "the loader cannot be given a directory with ':', ';' or '$' in its name";
     } else if (worker_path(arena, options, &spec.program, &why) != 0 ||
                os_process_run(&spec, &run.process, &why) != 0) {
         run.words = arena_printf(arena, "the worker program cannot be started: %s", why.message);
-    } else if (run.process.end == OS_PROCESS_CANCELLED) {
-        run_done(&run);
-        return err_set(err, ERR_CANCELLED, "cancelled");
     } else {
-        judge(arena, options, &run);
         if (run.process.unkillable) {
             atomic_store(&stuck, true);
         }
+        if (run.process.end == OS_PROCESS_CANCELLED) {
+            run_done(&run);
+            return err_set(err, ERR_CANCELLED, "cancelled");
+        }
+        judge(arena, options, &run);
     }
     *out_run = run;
     return 0;

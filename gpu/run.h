@@ -7,7 +7,14 @@
 #include "gpu/gpu.h"
 #include "os/process.h"
 
-enum run_end { RUN_DOCUMENT, RUN_DIED, RUN_TIMED_OUT, RUN_SHOUTED, RUN_NOT_STARTED };
+enum run_end {
+    RUN_DOCUMENT, /* exit status 0; whether it left a document is for who asked */
+    RUN_DIED,
+    RUN_TIMED_OUT,
+    RUN_SHOUTED,
+    RUN_STUCK, /* not started: an earlier worker cannot be ended */
+    RUN_NOT_STARTED,
+};
 
 struct run {
     enum run_end end;

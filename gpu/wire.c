@@ -8,6 +8,18 @@
 
 /* ---- reading: what a worker says is not to be trusted, it ran somebody else's code ---- */
 
+/* These texts go to terminals, logs and metrics: no line breaks, no escapes. */
+static const char *one_line(struct arena *arena, const char *text)
+{
+    char *line = arena_strdup(arena, text);
+    for (char *at = line; at != NULL && *at != '\0'; at++) {
+        if ((unsigned char)*at < 0x20 || *at == 0x7f) {
+            *at = ' ';
+        }
+    }
+    return line;
+}
+
 static int read_text(struct arena *arena, const struct json *object, const char *key,
                      const char **out_text, struct err *err)
 {
@@ -17,9 +29,33 @@ static int read_text(struct arena *arena, const struct json *object, const char 
         code = err_set(err, ERR_LIMIT, "'%s' has more than %d bytes", key, WIRE_TEXT_BYTES);
     }
     if (code == 0) {
-        *out_text = arena_strdup(arena, text);
+        *out_text = one_line(arena, text);
     }
     return code;
+}
+
+/* A number that is not negative; absent or null gives `unknown`. */
+static int read_number(const struct json *object, const char *key, int64_t most, int64_t unknown,
+                       int64_t *out_number, struct err *err)
+{
+    int64_t number = unknown;
+    bool absent = json_is_null(json_get(object, key));
+    int code = absent ? 0 : json_read_int(object, key, &number, err);
+    if (code == 0 && !absent && (number < 0 || number > most)) {
+        code = err_set(err, ERR_FORMAT, "'%s' is out of range", key);
+    }
+    if (code == 0) {
+        *out_number = number;
+    }
+    return code;
+}
+
+/* What is wrong is said, or it cannot be told to anybody. */
+static int need_error(bool wrong, const char *error, struct err *err)
+{
+    return wrong && (error == NULL || *error == '\0')
+               ? err_set(err, ERR_FORMAT, "'error' does not say what is wrong")
+               : 0;
 }
 
 /* The index of a text in a list of names. */
@@ -81,7 +117,7 @@ static int read_gpu(struct arena *arena, const struct json *object, struct gpu *
     }
     if (code == 0) {
         out_gpu->index = (int)index;
-        code = json_read_int_or(object, "memory_bytes", -1, &out_gpu->memory_bytes, err);
+        code = read_number(object, "memory_bytes", INT64_MAX, -1, &out_gpu->memory_bytes, err);
     }
     return code;
 }
@@ -129,6 +165,7 @@ int wire_read_driver(struct arena *arena, const char *text, size_t size, struct 
         code = read_text(arena, root, texts[i].key, texts[i].text, err);
     }
     code = code != 0 ? code : read_gpus(arena, root, &driver, err);
+    code = code != 0 ? code : need_error(status == DRIVER_ERROR, driver.error, err);
     if (code == 0) {
         driver.status = (enum driver_status)status;
         *out_driver = driver;
@@ -157,10 +194,8 @@ int wire_read_probe(struct arena *arena, const char *text, size_t size, struct p
         {"loader_code", 0, &loader_code},
     };
     for (size_t i = 0; code == 0 && i < sizeof numbers / sizeof *numbers; i++) {
-        code = json_read_int_or(root, numbers[i].key, numbers[i].fallback, numbers[i].number, err);
-        if (code == 0 && (*numbers[i].number < -1 || *numbers[i].number > INT32_MAX)) {
-            code = err_set(err, ERR_FORMAT, "'%s' is out of range", numbers[i].key);
-        }
+        code = read_number(root, numbers[i].key, INT32_MAX, numbers[i].fallback, numbers[i].number,
+                           err);
     }
     const struct json *checks = json_get(root, "checks");
     if (code == 0 && !json_is_object(checks)) {
@@ -172,6 +207,7 @@ int wire_read_probe(struct arena *arena, const char *text, size_t size, struct p
     }
     code = code != 0 ? code : read_text(arena, root, "create", &probe.create, err);
     code = code != 0 ? code : read_text(arena, root, "error", &probe.error, err);
+    code = code != 0 ? code : need_error(status == PROBE_FAILED, probe.error, err);
     if (code == 0) {
         probe.status = status == 0 ? PROBE_OK : PROBE_FAILED;
         probe.loader_code = (int)loader_code;
@@ -187,6 +223,16 @@ static char *print_and_free(struct json *root)
     char *text = json_print(root);
     json_free(root);
     return text;
+}
+
+/* An unknown number is null. */
+static void set_number(struct json *object, const char *key, int64_t number, int64_t unknown)
+{
+    if (number == unknown) {
+        json_set_null(object, key);
+    } else {
+        json_set_int(object, key, number);
+    }
 }
 
 char *wire_write_driver(const struct driver *driver)
@@ -207,11 +253,7 @@ char *wire_write_driver(const struct driver *driver)
         json_set_text(object, "name", gpu->name);
         json_set_text(object, "uuid", gpu->uuid);
         json_set_text(object, "compute_capability", gpu->compute_capability);
-        if (gpu->memory_bytes >= 0) {
-            json_set_int(object, "memory_bytes", gpu->memory_bytes);
-        } else {
-            json_set_null(object, "memory_bytes");
-        }
+        set_number(object, "memory_bytes", gpu->memory_bytes, -1);
         json_set_text(object, "pci_bus_id", gpu->pci_bus_id);
         json_set_text(object, "status", gpu->status);
         json_append(list, object);
@@ -224,15 +266,15 @@ char *wire_write_probe(const struct probe *probe)
     struct json *root = json_object();
     json_set_text(root, "task", "probe");
     json_set_text(root, "status", probe_status_name(probe->status));
-    json_set_int(root, "version", probe->version);
-    json_set_int(root, "cudart_version", probe->cudart_version);
-    json_set_int(root, "max_compute_capability", probe->max_compute_capability);
+    set_number(root, "version", probe->version, 0);
+    set_number(root, "cudart_version", probe->cudart_version, 0);
+    set_number(root, "max_compute_capability", probe->max_compute_capability, 0);
     struct json *checks = json_set_object(root, "checks");
     for (int i = 0; i < PROBE_CHECKS; i++) {
         json_set_text(checks, probe_check_name((enum probe_check)i), probe->checks[i]);
     }
     json_set_text(root, "create", probe->create);
-    json_set_int(root, "load_ms", probe->load_ms);
+    set_number(root, "load_ms", probe->load_ms, -1);
     json_set_text(root, "error", probe->error);
     json_set_int(root, "loader_code", probe->loader_code);
     return print_and_free(root);

@@ -1,6 +1,7 @@
 #include "inventory/look.h"
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "os/path.h"
 
@@ -70,22 +71,18 @@ static bool is_off_limits(struct look *look, struct arena *scratch, const char *
     return true;
 }
 
-enum look_state look_at(struct look *look, const char *path, enum look_care care,
-                        const char **out_canonical)
+static enum look_state look_once(struct look *look, const char *path, enum look_care care,
+                                 const char **out_canonical)
 {
     CLEANUP(arena_done) struct arena scratch = {0};
     struct err err = {0};
     char *canonical;
     struct os_file_info info;
-    *out_canonical = NULL;
-    if (!os_path_is_absolute(path)) {
-        return LOOK_ABSENT; /* would be below wherever a program happens to run */
-    }
     if (is_off_limits(look, &scratch, path)) {
         return LOOK_UNKNOWN;
     }
     int code = os_path_resolve(&scratch, look->request->root, path, &canonical, &err);
-    if (code == 0 && is_off_limits(look, &scratch, canonical)) {
+    if (code == 0 && strcmp(canonical, path) != 0 && is_off_limits(look, &scratch, canonical)) {
         return LOOK_UNKNOWN; /* a link led there */
     }
     if (code == 0) {
@@ -101,6 +98,78 @@ enum look_state look_at(struct look *look, const char *path, enum look_care care
     }
     *out_canonical = arena_strdup(look->arena, canonical);
     return info.type == OS_FILE_DIRECTORY ? LOOK_DIRECTORY : LOOK_FILE;
+}
+
+/* ---- the memory of one scan ---- */
+
+/* Rows share directories, and asking whether a path is on the network costs a walk through the
+   mount table: what was seen is remembered, in a table with open addressing. */
+struct look_seen {
+    char *path; /* NULL = free */
+    const char *canonical;
+    enum look_state state;
+};
+
+void look_done(struct look *look)
+{
+    for (size_t i = 0; i < look->seen_capacity; i++) {
+        free(look->seen[i].path);
+    }
+    free(look->seen);
+    look->seen = NULL;
+    look->seen_count = look->seen_capacity = 0;
+}
+
+static struct look_seen *find_seen(struct look_seen *seen, size_t capacity, const char *path)
+{
+    size_t slot = (size_t)(hash_text(HASH_START, path) % capacity);
+    while (seen[slot].path != NULL && strcmp(seen[slot].path, path) != 0) {
+        slot = (slot + 1) % capacity;
+    }
+    return &seen[slot];
+}
+
+/* Room for one more, at most half full. False when there is no memory: then nothing is kept. */
+static bool reserve_seen(struct look *look)
+{
+    enum { FIRST_CAPACITY = 1024 };
+    if (look->seen_capacity > 2 * look->seen_count) {
+        return true;
+    }
+    size_t capacity = look->seen_capacity == 0 ? FIRST_CAPACITY : 2 * look->seen_capacity;
+    struct look_seen *grown = calloc(capacity, sizeof *grown);
+    if (grown == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < look->seen_capacity; i++) {
+        if (look->seen[i].path != NULL) {
+            *find_seen(grown, capacity, look->seen[i].path) = look->seen[i];
+        }
+    }
+    free(look->seen);
+    look->seen = grown;
+    look->seen_capacity = capacity;
+    return true;
+}
+
+enum look_state look_at(struct look *look, const char *path, enum look_care care,
+                        const char **out_canonical)
+{
+    *out_canonical = NULL;
+    if (!os_path_is_absolute(path)) {
+        return LOOK_ABSENT; /* would be below wherever a program happens to run */
+    }
+    if (!reserve_seen(look)) {
+        return look_once(look, path, care, out_canonical);
+    }
+    struct look_seen *seen = find_seen(look->seen, look->seen_capacity, path);
+    if (seen->path == NULL) {
+        seen->state = look_once(look, path, care, &seen->canonical);
+        seen->path = strdup(path);
+        look->seen_count += seen->path != NULL ? 1 : 0;
+    }
+    *out_canonical = seen->canonical;
+    return seen->state;
 }
 
 const char *look_directory(struct look *look, const char *path, enum look_care care)

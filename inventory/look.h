@@ -19,12 +19,21 @@ enum {
     LOOK_PROBLEMS_LIMIT = 4096,
 };
 
+struct look_seen; /* what was at a path */
+
 struct look {
     struct arena *arena;
     const struct inventory_request *request;
     struct problem *problems;
     size_t problem_count, problem_capacity;
+    struct look_seen *seen; /* every path is looked at once a scan; look_done() frees it */
+    size_t seen_count, seen_capacity;
+    const char **homes; /* those that can be listed; places.c reads them once */
+    size_t home_count;
+    bool homes_known;
 };
+
+void look_done(struct look *look);
 
 /* Was a place asked for (by configuration, the search path, a variable), or is it only worth a
    look (somebody's home)? What cannot be read is a fault in the first case only. */

@@ -142,19 +142,32 @@ static void from_system(struct look *look, const struct place *place, struct pla
     }
 }
 
-/* Other people's homes are closed to most accounts: that is said, and no fault. */
-static void from_homes(struct look *look, const struct place *place, struct place_hits *hits)
+/* Other people's homes are closed to most accounts: that is said once, and no fault. */
+static void read_homes(struct look *look)
 {
     CLEANUP(arena_done) struct arena scratch = {0};
     char **homes;
-    size_t count;
+    size_t count, capacity = 0;
     os_dirs_homes(&scratch, look->request->root, &homes, &count);
     for (size_t i = 0; i < count; i++) {
         struct os_dir_list list;
         const char *home = look_directory(look, homes[i], LOOK_GUESS);
         if (home != NULL && look_list(look, &scratch, home, LOOK_GUESS, &list)) {
-            expand(look, place, home, LOOK_GUESS, hits);
+            const char **item =
+                arena_push(look->arena, &look->homes, &look->home_count, &capacity, sizeof *item);
+            *item = home;
         }
+    }
+    look->homes_known = true;
+}
+
+static void from_homes(struct look *look, const struct place *place, struct place_hits *hits)
+{
+    if (!look->homes_known) {
+        read_homes(look);
+    }
+    for (size_t i = 0; i < look->home_count; i++) {
+        expand(look, place, look->homes[i], LOOK_GUESS, hits);
     }
 }
 

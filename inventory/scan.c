@@ -134,6 +134,7 @@ int inventory_scan(struct arena *arena, const struct inventory_request *request,
             steps[i](&scan);
         }
     }
+    look_done(&scan.look);
     if (look_is_cancelled(&scan.look)) {
         return err_set(err, ERR_CANCELLED, "the inventory was cancelled");
     }

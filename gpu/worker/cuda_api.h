@@ -7,6 +7,7 @@
 
 enum { /* CUresult */
        CUDA_SUCCESS_ = 0,
+       CUDA_STUB_LIBRARY = 34,     /* CUDA_ERROR_STUB_LIBRARY */
        CUDA_NO_DEVICE = 100,
        CUDA_DRIVER_MISMATCH = 803, /* CUDA_ERROR_SYSTEM_DRIVER_MISMATCH */
 };

@@ -32,7 +32,7 @@ static const struct worker_function nvml_functions[] = {
     NVML(device_capability, "nvmlDeviceGetCudaComputeCapability", NULL, false),
     NVML(device_memory, "nvmlDeviceGetMemoryInfo", NULL, false),
     NVML(device_pci, "nvmlDeviceGetPciInfo_v3", NULL, false),
-    NVML(driver_model, "nvmlDeviceGetDriverModel", NULL, false),
+    NVML(driver_model, "nvmlDeviceGetDriverModel_v2", "nvmlDeviceGetDriverModel", false),
 };
 
 static const struct worker_function cuda_functions[] = {
@@ -137,9 +137,14 @@ static void read_nvml_device(struct arena *arena, const struct nvml_api *nvml, u
             driver->model = models[current];
         }
     }
-    if (result != NVML_SUCCESS && result != NVML_NOT_SUPPORTED) {
-        gpu->status = nvml_words(arena, nvml, result);
-        set_error(driver, arena_printf(arena, "GPU %u: %s", index, gpu->status));
+    if (result == NVML_SUCCESS || result == NVML_NOT_SUPPORTED) {
+        return;
+    }
+    gpu->status = nvml_words(arena, nvml, result);
+    if (result != NVML_NO_PERMISSION) { /* that is somebody else's device, in a container: whole */
+        set_error(driver, arena_printf(arena, "%s%sGPU %u: %s",
+                                       driver->error == NULL ? "" : driver->error,
+                                       driver->error == NULL ? "" : "; ", index, gpu->status));
     }
 }
 
@@ -179,7 +184,8 @@ static bool ask_nvml(struct arena *arena, const char *root, struct driver *drive
     struct err err = {0};
     int code = os_library_open_system(root, worker_nvml_name, &library, &err);
     if (code != 0) {
-        if (code != ERR_NOT_FOUND) { /* there, but it cannot be loaded */
+        /* Windows has no sysroots, so there is no driver in one. */
+        if (code != ERR_NOT_FOUND && code != ERR_UNSUPPORTED) { /* there, but cannot be loaded */
             set_error(driver, arena_strdup(arena, err.message));
         }
         return false;
@@ -201,7 +207,12 @@ static bool ask_nvml(struct arena *arena, const char *root, struct driver *drive
     }
     driver->error = nvml_words(arena, &nvml, result);
     /* A library left behind without its driver is no driver at all. */
-    driver->status = result == NVML_DRIVER_NOT_LOADED ? DRIVER_MISSING : DRIVER_ERROR;
+    if (result == NVML_DRIVER_NOT_LOADED) {
+        driver->status = DRIVER_MISSING;
+        driver->source = NULL;
+    } else {
+        driver->status = DRIVER_ERROR;
+    }
     return result == NVML_VERSION_MISMATCH || result == NVML_GPU_IS_LOST;
 }
 
@@ -279,6 +290,25 @@ static const char *uuid_text(struct arena *arena, const struct cuda_api *cuda, i
     return arena_strdup(arena, text);
 }
 
+/* The CUDA driver cannot be initialised. */
+static void cuda_failed(struct arena *arena, const struct cuda_api *cuda, int result,
+                        struct driver *driver)
+{
+    bool nobody = result == CUDA_NO_DEVICE || result == CUDA_STUB_LIBRARY;
+    if (driver->error != NULL && (nobody || driver->status == DRIVER_MISSING)) {
+        return; /* NVML has said what there is to say */
+    }
+    if (nobody) { /* a library left behind, or a toolkit's stub in its place */
+        driver->status = DRIVER_MISSING;
+        driver->source = NULL;
+        driver->error = result == CUDA_NO_DEVICE ? "the CUDA driver finds no device"
+                                                 : "the CUDA driver's library is a toolkit's stub";
+        return;
+    }
+    driver->source = "cuda";
+    set_error(driver, cuda_words(arena, cuda, result));
+}
+
 static void ask_cuda(struct arena *arena, const char *root, struct driver *driver)
 {
     struct os_library *library;
@@ -290,11 +320,8 @@ static void ask_cuda(struct arena *arena, const char *root, struct driver *drive
         return; /* what NVML said, or "missing", stands */
     }
     int result = cuda.init(0);
-    if (result != CUDA_SUCCESS_ && result != CUDA_NO_DEVICE) {
-        if (driver->status != DRIVER_MISSING || driver->error == NULL) {
-            driver->source = "cuda";
-            set_error(driver, cuda_words(arena, &cuda, result));
-        }
+    if (result != CUDA_SUCCESS_) {
+        cuda_failed(arena, &cuda, result, driver);
         return;
     }
     driver->status = DRIVER_OK;
@@ -303,7 +330,7 @@ static void ask_cuda(struct arena *arena, const char *root, struct driver *drive
     if (cuda.driver_version(&version) == CUDA_SUCCESS_) {
         driver->cuda_version = cuda_version_text(arena, version);
     }
-    if (result == CUDA_NO_DEVICE || cuda.device_count(&count) != CUDA_SUCCESS_ || count < 0) {
+    if (cuda.device_count(&count) != CUDA_SUCCESS_ || count < 0) {
         count = 0;
     }
     count = count > WIRE_GPUS ? WIRE_GPUS : count;

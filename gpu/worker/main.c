@@ -23,15 +23,32 @@ static int usage(void)
     return EXIT_USAGE;
 }
 
-/* The value behind an option, NULL when the option is not there. Options come in pairs. */
-static const char *option(int argc, char **argv, const char *name)
+struct option {
+    const char *name;
+    bool needed;
+    const char *value;
+};
+
+/* Options come in pairs, each at most once; nothing else may be there. */
+static bool read_options(int argc, char **argv, struct option *options, size_t count)
 {
-    for (int i = 2; i + 1 < argc; i += 2) {
-        if (text_equal(argv[i], name)) {
-            return argv[i + 1];
+    for (int i = 2; i < argc; i += 2) {
+        size_t which = 0;
+        while (which < count && !text_equal(options[which].name, argv[i])) {
+            which++;
+        }
+        if (which == count || options[which].value != NULL || i + 1 == argc ||
+            argv[i + 1][0] == '\0') {
+            return false;
+        }
+        options[which].value = argv[i + 1];
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (options[i].needed && options[i].value == NULL) {
+            return false;
         }
     }
-    return NULL;
+    return true;
 }
 
 static int finish(char *document)
@@ -43,32 +60,56 @@ static int finish(char *document)
     _Exit(written ? EXIT_OK : EXIT_CHANNEL);
 }
 
-int main(int argc, char **argv)
+/* Nothing is loaded before standard output is out of vendor code's reach. */
+static int cannot_answer(void)
+{
+    fputs("cudnnd-worker: standard output cannot be put aside\n", stderr);
+    return EXIT_CHANNEL;
+}
+
+static int ask_driver(int argc, char **argv)
 {
     struct arena arena = {0};
+    struct driver driver;
+    struct option options[] = {{"--root", false, NULL}};
+    if (!read_options(argc, argv, options, sizeof options / sizeof *options)) {
+        return usage();
+    }
+    if (!channel_open()) {
+        return cannot_answer();
+    }
+    worker_ask_driver(&arena, options[0].value, &driver);
+    return finish(wire_write_driver(&driver));
+}
+
+static int probe_library(int argc, char **argv)
+{
+    struct arena arena = {0};
+    struct probe probe;
+    struct option options[] = {{"--directory", true, NULL}, {"--library", true, NULL}};
+    if (!read_options(argc, argv, options, sizeof options / sizeof *options)) {
+        return usage();
+    }
+    if (!channel_open()) {
+        return cannot_answer();
+    }
+    worker_probe(&arena, options[0].value, options[1].value, &probe);
+    return finish(wire_write_probe(&probe));
+}
+
+int main(int argc, char **argv)
+{
     os_process_prepare();
     os_process_drop_rights();
     if (os_arguments_utf8(&argc, &argv) != 0 || argc < 2) {
         return usage();
     }
-    if (text_equal(argv[1], "--help")) {
+    if (argc == 2 && text_equal(argv[1], "--help")) {
         fputs(usage_text, stdout);
         return EXIT_OK;
     }
-    if (argc % 2 != 0 || !channel_open()) {
-        return usage();
+    if (text_equal(argv[1], "driver")) {
+        return ask_driver(argc, argv);
     }
-    if (text_equal(argv[1], "driver") && (argc == 2 || option(argc, argv, "--root") != NULL)) {
-        struct driver driver;
-        worker_ask_driver(&arena, option(argc, argv, "--root"), &driver);
-        return finish(wire_write_driver(&driver));
-    }
-    const char *directory = option(argc, argv, "--directory");
-    const char *library = option(argc, argv, "--library");
-    if (text_equal(argv[1], "probe") && argc == 6 && directory != NULL && library != NULL) {
-        struct probe probe;
-        worker_probe(&arena, directory, library, &probe);
-        return finish(wire_write_probe(&probe));
-    }
-    return usage();
+    return text_equal(argv[1], "probe") ? probe_library(argc, argv) : usage();
 }

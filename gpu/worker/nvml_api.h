@@ -7,6 +7,7 @@
 enum { /* nvmlReturn_t */
        NVML_SUCCESS = 0,
        NVML_NOT_SUPPORTED = 3,
+       NVML_NO_PERMISSION = 4,
        NVML_DRIVER_NOT_LOADED = 9,
        NVML_GPU_IS_LOST = 15,
        NVML_VERSION_MISMATCH = 18, /* NVML_ERROR_LIB_RM_VERSION_MISMATCH */
