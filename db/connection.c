@@ -47,10 +47,12 @@ static int harden(struct connection *connection, int busy_ms, struct err *err)
 static int open_handle(struct connection *connection, const char *path, int flags, int busy_ms,
                        struct err *err)
 {
+    connection->opening = path;
     int result = sqlite3_open_v2(path, &connection->handle, flags | SQLITE_OPEN_NOMUTEX, NULL);
     if (result != SQLITE_OK) {
         return connection_error(connection, result, err);
     }
+    connection->opening = NULL;
     return harden(connection, busy_ms, err);
 }
 

@@ -40,7 +40,9 @@ void db_close(struct db *db); /* checkpoints; NULL is fine */
 /* Stores a judged snapshot in one transaction: scan row, intervals, findings. Sets the findings'
    first_seen_at_ms and last_seen_at_ms. snapshot->scan_id must be above every stored one.
    Host, driver, each gpu, toolkit, install, search-path entry and problem is an entity with a key
-   stable across scans; volatile fields (probe.load_ms) do not count as a change. */
+   stable across scans; volatile fields (probe.load_ms) are not stored and are no change. A fault
+   that comes back after it was resolved is a new occurrence under the same id, with a first_seen_at
+   of its own. ERR_USAGE: the id; other errors as in db_open, and nothing was stored. */
 int db_store_snapshot(struct db *db, struct snapshot *snapshot, struct err *err);
 
 /* A scan that failed or was cancelled: only its row. */
@@ -52,7 +54,9 @@ int db_store_failed_scan(struct db *db, int64_t id, enum scan_trigger trigger,
    findings. Returns how many rows went. */
 int db_prune(struct db *db, int64_t before_ms, uint64_t *out_rows, struct err *err);
 
-/* Writes and rolls back: is the store writable now? */
+/* Writes to the disk and rolls back: is the store writable now? From any thread; waits for another
+   program's lock for 5 s at most, and not at all while this one writes: then the answer is how the
+   write before ended. */
 int db_check_writable(struct db *db, struct err *err);
 
 struct db_stats {
@@ -65,7 +69,8 @@ int db_reader_open(const char *path, struct db_reader **out_reader, struct err *
 void db_reader_close(struct db_reader *reader);
 
 /* Newest first: {"id","trigger","result","started_at","finished_at","duration_ms","error",
-   "findings":{"critical","warning","info"}}, at most `limit`, ids below `before` (0 = no bound). */
+   "findings":{"critical","warning","info"}}, at most `limit`, ids below `before` (0 = no bound).
+   "findings" is null for a failed scan. */
 int db_scans_to_json(struct db_reader *reader, int64_t limit, int64_t before,
                      struct json **out_array, struct err *err);
 int db_scan_to_json(struct db_reader *reader, int64_t id, struct json **out_object,
@@ -78,13 +83,13 @@ struct db_finding_filter { /* NULL = any */
     int64_t limit; /* 1..10000 */
 };
 /* Documents of finding_to_json with state, first_seen_at, last_seen_at, resolved_at as stored;
-   active first, then worst first, then newest. */
+   active first, then worst first, then newest. Of each id the newest occurrence. */
 int db_findings_to_json(struct db_reader *reader, const struct db_finding_filter *filter,
                         struct json **out_array, struct err *err);
 int db_finding_to_json(struct db_reader *reader, const char *id, struct json **out_object,
                        struct err *err);
 
-/* The snapshot document as it was at a time; ERR_NOT_FOUND before the first scan. */
+/* The snapshot document as it was at a time (load_ms null); ERR_NOT_FOUND before the first scan. */
 int db_snapshot_at_to_json(struct db_reader *reader, int64_t at_ms, struct json **out_object,
                            struct err *err);
 

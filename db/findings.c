@@ -90,47 +90,46 @@ static int begin(struct connection *connection, const struct document *document,
     return statement_run(connection, insert, err);
 }
 
-/* One step through both sorted lists: the active finding, the document, or both when they are the
-   same fault. */
 static int carry_on(struct connection *connection, const struct active *active,
-                    const struct document *document, const struct snapshot *snapshot,
-                    const struct scan_end *previous, int64_t *out_time, struct err *err)
+                    const struct document *document, struct err *err)
 {
-    if (document == NULL) {
-        return resolve(connection, active, previous, snapshot->finished_at_ms, err);
-    }
-    if (active == NULL) {
-        *out_time = snapshot->finished_at_ms;
-        return begin(connection, document, snapshot, err);
-    }
-    *out_time = active->first_seen_at_ms;
     return active->hash == document->hash ? 0 : rewrite(connection, active, document, err);
 }
 
+/* The next document of a finding, at or behind `from`. */
+static size_t next_finding(const struct document_list *documents, size_t from)
+{
+    while (from < documents->count && documents->items[from].finding == NULL) {
+        from++;
+    }
+    return from;
+}
+
+/* Walks both lists, sorted by id, at once. */
 int findings_store(struct connection *connection, const struct document_list *documents,
                    const struct snapshot *snapshot, const struct scan_end *previous, int64_t *times,
                    struct err *err)
 {
     struct arena arena CLEANUP(arena_done) = {0};
     struct active_list active = {0};
-    size_t i = 0, k = 0;
-    int64_t nowhere = 0;
+    size_t i = 0, k = next_finding(documents, 0);
     int code = load_active(connection, &arena, &active, err);
-    while (code == 0) {
-        while (k < documents->count && documents->items[k].finding == NULL) {
-            k++;
-        }
-        if (i == active.count && k == documents->count) {
-            break;
-        }
+    while (code == 0 && (i < active.count || k < documents->count)) {
         int order = i == active.count       ? 1
                     : k == documents->count ? -1
                                             : strcmp(active.items[i].id, documents->items[k].key);
-        code = carry_on(connection, order <= 0 ? &active.items[i] : NULL,
-                        order >= 0 ? &documents->items[k] : NULL, snapshot, previous,
-                        order >= 0 ? &times[k] : &nowhere, err);
-        i += order <= 0;
-        k += order >= 0;
+        if (order < 0) {
+            code = resolve(connection, &active.items[i++], previous, snapshot->finished_at_ms, err);
+            continue;
+        }
+        if (order > 0) {
+            times[k] = snapshot->finished_at_ms;
+            code = begin(connection, &documents->items[k], snapshot, err);
+        } else {
+            times[k] = active.items[i].first_seen_at_ms;
+            code = carry_on(connection, &active.items[i++], &documents->items[k], err);
+        }
+        k = next_finding(documents, k + 1);
     }
     return code;
 }

@@ -61,7 +61,7 @@ _Static_assert(sizeof STEPS / sizeof *STEPS == DB_SCHEMA_VERSION, "one step a sc
 
 static int copy_to(struct connection *connection, const char *to, struct err *err)
 {
-    struct connection copy = {0};
+    struct connection copy = {.opening = to};
     int result = sqlite3_open_v2(
         to, &copy.handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
     if (result == SQLITE_OK) {

@@ -120,7 +120,7 @@ int scan_at(struct connection *connection, int64_t at_ms, struct snapshot *out_s
             struct err *err)
 {
     /* In the order of ids, not of times: a clock that was set back does not bring an older scan
-       to the front. Cost: the scans since then, about 25 ns each. */
+       to the front. Cost: the scans since then, about 0.1 us each. */
     static const char SQL[] =
         "SELECT id, started_at_ms, finished_at_ms, duration_ms, trigger FROM scan"
         " WHERE result = 'ok' AND finished_at_ms <= ?1 ORDER BY id DESC LIMIT 1";

@@ -56,7 +56,9 @@ int connection_error(struct connection *connection, int result, struct err *err)
         result = SQLITE_FULL;
     }
     const char *path = sqlite3_db_filename(connection->handle, "main");
-    path = path != NULL && *path != '\0' ? path : "the store";
+    if (path == NULL || *path == '\0') {
+        path = connection->opening != NULL ? connection->opening : "the store";
+    }
     connection_count(result);
     switch (result & 0xff) {
     case SQLITE_BUSY:
@@ -149,7 +151,7 @@ static int read_first(struct connection *connection, struct arena *arena, const 
     bool row = result == SQLITE_ROW;
     if (out_value != NULL) {
         *out_value = row ? sqlite3_column_int64(handle, 0) : 0;
-    } else {
+    } else if (out_text != NULL) {
         *out_text = row ? arena_strdup(arena, (const char *)sqlite3_column_text(handle, 0)) : NULL;
     }
     sqlite3_finalize(handle);
@@ -220,11 +222,6 @@ void statement_bind_text(struct statement *statement, int parameter, const char 
     /* NULL binds SQL's NULL. Copied: the caller's text may go before the next step. */
     note_bind(statement,
               sqlite3_bind_text(statement->handle, parameter, text, -1, SQLITE_TRANSIENT));
-}
-
-void statement_bind_null(struct statement *statement, int parameter)
-{
-    note_bind(statement, sqlite3_bind_null(statement->handle, parameter));
 }
 
 void statement_reset(struct statement *statement)

@@ -23,6 +23,7 @@ enum { CONNECTION_STATEMENTS = 32 };
 
 struct connection {
     sqlite3 *handle;
+    const char *opening; /* the path, while SQLite does not know it yet; else NULL */
     struct statement statements[CONNECTION_STATEMENTS];
     size_t statement_count;
 };
@@ -66,7 +67,6 @@ void connection_close(struct connection *connection); /* zeroed is fine */
 /* Parameters count from 1, columns from 0. */
 void statement_bind_int(struct statement *statement, int parameter, int64_t value);
 void statement_bind_text(struct statement *statement, int parameter, const char *text);
-void statement_bind_null(struct statement *statement, int parameter);
 
 /* The next row: *out_row says whether there is one. After the last one and after an error the
    statement is reset. */

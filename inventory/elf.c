@@ -132,6 +132,10 @@ static const char *read_headers(struct arena *arena, struct object *object,
     if (!bytes_u16(bytes, 18, &machine) || !bytes_u16(bytes, 16, &type)) {
         return "ends within its headers";
     }
+    if (bytes.data[4] < 1 || bytes.data[4] > 2 || bytes.data[5] < 1 || bytes.data[5] > 2 ||
+        bytes.data[6] != 1) {
+        return "has no valid ELF header"; /* class, byte order, version */
+    }
     if (bytes.data[5] != 1) { /* big endian: numbers cannot be read further */
         identity->arch = ARCH_OTHER;
         return NULL;

@@ -41,8 +41,9 @@ static const char *reason(const struct err *err, const char *path)
 void look_unreadable(struct look *look, enum look_care care, const char *path,
                      const struct err *err)
 {
-    look_problem(look, care == LOOK_WANTED ? PROBLEM_UNREADABLE : PROBLEM_SKIPPED, path,
-                 reason(err, path));
+    /* A loop of links leads nowhere: said, but nothing is behind it that could have been missed. */
+    bool fault = care == LOOK_WANTED && err->code != ERR_LIMIT;
+    look_problem(look, fault ? PROBLEM_UNREADABLE : PROBLEM_SKIPPED, path, reason(err, path));
 }
 
 void look_limit(struct look *look, const char *path, size_t limit, const char *what)

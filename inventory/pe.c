@@ -2,366 +2,319 @@
 
 #include <string.h>
 
-#include "base/text.h"
-#include "inventory/version_symbol.h"
+#include "inventory/read_text.h"
 
 enum {
-    SECTIONS = 96, /* the loader's own limit */
-    IMPORTS = 256,
-    EXPORTS = 65536,
-    NAME_BYTES = 512,
-    RESOURCE_BYTES = 65536, /* a version resource has about 1 KB */
-    RESOURCE_ENTRIES = 4096,
-    RT_VERSION = 16,
-    DIRECTORY_EXPORT = 0,
-    DIRECTORY_IMPORT = 1,
-    DIRECTORY_RESOURCE = 2,
+    DOS_E_LFANEW = 0x3C, /* "MS-DOS Stub": offset of the PE signature */
+    COFF_SIZE = 24,      /* signature and COFF file header */
+    COFF_MACHINE = 4,
+    COFF_NUMBER_OF_SECTIONS = 6,
+    COFF_SIZE_OF_OPTIONAL_HEADER = 20,
+    COFF_CHARACTERISTICS = 22,
+    CHARACTERISTIC_DLL = 0x2000,
+    OPTIONAL_MAGIC_PE32 = 0x10B,
+    OPTIONAL_MAGIC_PE32_PLUS = 0x20B,
+    OPTIONAL_SIZE_OF_HEADERS = 60,
+    OPTIONAL_DIRECTORIES_PE32 = 96, /* NumberOfRvaAndSizes is in the four bytes before */
+    OPTIONAL_DIRECTORIES_PE32_PLUS = 112,
+    SECTION_SIZE = 40,
+    MAX_SECTIONS = 96, /* "Section Table": what the Windows loader accepts */
+    MAX_DIRECTORIES = 16,
+    MAX_IMPORTS = 512,
+    MAX_NAME = 512
 };
 
-struct section {
-    char name[9];
-    uint32_t address, virtual_size, offset, size;
-};
-
-struct image {
-    struct bytes bytes;
-    struct section sections[SECTIONS];
-    unsigned section_count;
-    uint64_t directories; /* offset of the data directories in the optional header */
-    uint32_t directory_count;
-};
-
-bool pe_is(struct bytes bytes)
+static const char *ends_early(struct arena *arena, struct bytes file, const char *what,
+                              uint64_t needed)
 {
-    return bytes.size >= 2 && bytes.data[0] == 'M' && bytes.data[1] == 'Z';
+    return arena_printf(arena, "ends before %s (%llu of %llu bytes)", what,
+                        (unsigned long long)file.size, (unsigned long long)needed);
 }
 
-/* Relative virtual address -> offset in the file, and how many bytes of the file follow there. */
-static bool at_address(const struct image *image, uint32_t address, uint64_t *out_offset,
-                       uint64_t *out_left)
+/* "COFF File Header": machine, sections, kind. */
+static const char *open_coff(struct arena *arena, struct pe *pe, uint64_t *out_optional,
+                             uint16_t *out_optional_size)
 {
-    for (unsigned i = 0; i < image->section_count; i++) {
-        const struct section *section = &image->sections[i];
-        if (address >= section->address && address - section->address < section->size) {
-            uint32_t inside = address - section->address;
-            *out_offset = (uint64_t)section->offset + inside;
-            *out_left = section->size - inside;
-            return bytes_has(image->bytes, *out_offset, 1);
+    uint32_t start;
+    uint32_t signature;
+    uint16_t sections;
+    uint16_t characteristics;
+    if (!bytes_u32(pe->file, DOS_E_LFANEW, &start)) {
+        return ends_early(arena, pe->file, "its header does", DOS_E_LFANEW + 4);
+    }
+    if (!bytes_has(pe->file, start, COFF_SIZE)) {
+        return ends_early(arena, pe->file, "its header does", (uint64_t)start + COFF_SIZE);
+    }
+    bytes_u32(pe->file, start, &signature);
+    if (signature != 0x00004550) { /* "PE\0\0" */
+        return "is an MS-DOS program, not a library";
+    }
+    bytes_u16(pe->file, start + (uint64_t)COFF_MACHINE, &pe->machine);
+    bytes_u16(pe->file, start + (uint64_t)COFF_NUMBER_OF_SECTIONS, &sections);
+    bytes_u16(pe->file, start + (uint64_t)COFF_SIZE_OF_OPTIONAL_HEADER, out_optional_size);
+    bytes_u16(pe->file, start + (uint64_t)COFF_CHARACTERISTICS, &characteristics);
+    pe->is_dll = (characteristics & CHARACTERISTIC_DLL) != 0;
+    pe->section_count = sections;
+    *out_optional = (uint64_t)start + COFF_SIZE;
+    pe->section_table = *out_optional + *out_optional_size;
+    return NULL;
+}
+
+/* "Optional Header": where the data directories are. A short one simply has fewer of them. */
+static const char *open_optional(struct arena *arena, struct pe *pe, uint64_t optional,
+                                 uint16_t optional_size)
+{
+    struct bytes header;
+    if (!bytes_part(pe->file, optional, optional_size, &header)) {
+        return ends_early(arena, pe->file, "its header does", optional + optional_size);
+    }
+    uint16_t magic = 0;
+    uint32_t count = 0;
+    bytes_u16(header, 0, &magic);
+    if (magic != OPTIONAL_MAGIC_PE32 && magic != OPTIONAL_MAGIC_PE32_PLUS) {
+        return "has a damaged header: it is neither PE32 nor PE32+";
+    }
+    uint64_t directories = magic == OPTIONAL_MAGIC_PE32_PLUS ? OPTIONAL_DIRECTORIES_PE32_PLUS
+                                                             : OPTIONAL_DIRECTORIES_PE32;
+    if (!bytes_u32(header, OPTIONAL_SIZE_OF_HEADERS, &pe->header_size) ||
+        !bytes_u32(header, directories - 4, &count)) {
+        return "has a damaged header: it is too short";
+    }
+    uint64_t room = (header.size - directories) / 8;
+    count = count < room ? count : (uint32_t)room;
+    pe->directories = optional + directories;
+    pe->directory_count = count < MAX_DIRECTORIES ? count : MAX_DIRECTORIES;
+    return NULL;
+}
+
+static const char *check_sections(struct arena *arena, const struct pe *pe)
+{
+    uint64_t table_end = pe->section_table + (uint64_t)pe->section_count * SECTION_SIZE;
+    if (pe->section_count > MAX_SECTIONS) {
+        return arena_printf(arena, "has a damaged header: it names %u sections",
+                            (unsigned)pe->section_count);
+    }
+    if (table_end > pe->file.size) {
+        return ends_early(arena, pe->file, "its section table does", table_end);
+    }
+    for (uint32_t i = 0; i < pe->section_count; i++) {
+        struct pe_section section;
+        if (!pe_section_at(pe, i, &section)) {
+            continue;
         }
-    }
-    return false;
-}
-
-static bool text_at(const struct image *image, uint32_t address, const char **out_text)
-{
-    uint64_t offset, left;
-    return at_address(image, address, &offset, &left) &&
-           bytes_text(image->bytes, offset, left < NAME_BYTES ? (size_t)left : NAME_BYTES,
-                      out_text);
-}
-
-static bool directory(const struct image *image, unsigned index, uint32_t *out_address,
-                      uint32_t *out_size)
-{
-    return index < image->directory_count &&
-           bytes_u32(image->bytes, image->directories + 8 * index, out_address) &&
-           bytes_u32(image->bytes, image->directories + 8 * index + 4, out_size) &&
-           *out_address != 0 && *out_size != 0;
-}
-
-/* ---- headers ("COFF File Header", "Optional Header", "Section Table") ---- */
-
-static enum arch arch_of(uint16_t machine)
-{
-    static const struct {
-        uint16_t machine;
-        enum arch arch;
-    } machines[] = {{0x8664, ARCH_X86_64}, {0x14c, ARCH_X86}, {0xAA64, ARCH_ARM64}};
-    for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
-        if (machines[i].machine == machine) {
-            return machines[i].arch;
+        uint64_t end = (uint64_t)section.file_offset + section.file_size;
+        if (section.file_size > 0 && end > pe->file.size) {
+            char what[32];
+            snprintf(what, sizeof what, "section %s does", section.name);
+            return ends_early(arena, pe->file, what, end);
         }
-    }
-    return ARCH_OTHER;
-}
-
-static bool read_section(struct bytes bytes, uint64_t offset, struct section *section)
-{
-    if (!bytes_has(bytes, offset, 40)) {
-        return false;
-    }
-    memcpy(section->name, bytes.data + offset, 8);
-    section->name[8] = '\0';
-    return bytes_u32(bytes, offset + 8, &section->virtual_size) &&
-           bytes_u32(bytes, offset + 12, &section->address) &&
-           bytes_u32(bytes, offset + 16, &section->size) &&
-           bytes_u32(bytes, offset + 20, &section->offset);
-}
-
-/* NULL, or what is wrong. */
-static const char *read_headers(struct arena *arena, struct image *image, struct identity *identity)
-{
-    struct bytes bytes = image->bytes;
-    uint32_t at, signature;
-    uint16_t machine, sections, optional_size, magic;
-    if (!bytes_u32(bytes, 0x3c, &at) || !bytes_u32(bytes, at, &signature)) {
-        return "ends within its headers";
-    }
-    if (signature != 0x4550) { /* "PE\0\0" */
-        return "is a DOS program, not a Windows library";
-    }
-    uint64_t optional = (uint64_t)at + 24;
-    if (!bytes_u16(bytes, (uint64_t)at + 4, &machine) ||
-        !bytes_u16(bytes, (uint64_t)at + 6, &sections) ||
-        !bytes_u16(bytes, (uint64_t)at + 20, &optional_size) ||
-        !bytes_u16(bytes, optional, &magic)) {
-        return "ends within its headers";
-    }
-    identity->arch = arch_of(machine);
-    if (magic != 0x10b && magic != 0x20b) { /* PE32, PE32+ */
-        return "has no valid optional header";
-    }
-    uint64_t counts = optional + (magic == 0x20b ? 108 : 92);
-    image->directories = counts + 4;
-    if (!bytes_u32(bytes, counts, &image->directory_count)) {
-        return "ends within its headers";
-    }
-    image->directory_count = image->directory_count > 16 ? 16 : image->directory_count;
-    if (sections == 0 || sections > SECTIONS) {
-        return "has no valid section table";
-    }
-    for (unsigned i = 0; i < sections; i++) {
-        struct section *section = &image->sections[i];
-        if (!read_section(bytes, optional + optional_size + 40 * (uint64_t)i, section)) {
-            return "ends within its section table";
-        }
-        uint64_t end = (uint64_t)section->offset + section->size;
-        if (end > bytes.size) {
-            return arena_printf(arena,
-                                "is truncated: section %s ends at byte %llu, the file has %llu",
-                                text_utf8_clean(arena, arena_strdup(arena, section->name)),
-                                (unsigned long long)end, (unsigned long long)bytes.size);
-        }
-        image->section_count = i + 1;
     }
     return NULL;
 }
 
-/* ---- the version resource ("The .rsrc Section"; VS_VERSIONINFO in the Windows SDK) ---- */
-
-/* The entry with this id (or the first one) of a resource directory: where it leads. */
-static bool resource_entry(struct bytes resources, uint32_t directory_at, bool any, uint32_t id,
-                           uint32_t *out_leads_to)
+const char *pe_open(struct arena *arena, struct bytes file, struct pe *out_pe)
 {
-    uint16_t named, ids;
-    if (!bytes_u16(resources, (uint64_t)directory_at + 12, &named) ||
-        !bytes_u16(resources, (uint64_t)directory_at + 14, &ids)) {
-        return false;
+    *out_pe = (struct pe){.file = file};
+    uint64_t optional;
+    uint16_t optional_size;
+    const char *problem = open_coff(arena, out_pe, &optional, &optional_size);
+    if (problem == NULL) {
+        problem = open_optional(arena, out_pe, optional, optional_size);
     }
-    uint32_t count = (uint32_t)named + ids;
-    for (uint32_t i = 0; i < count && i < RESOURCE_ENTRIES; i++) {
-        uint32_t entry_id, leads_to;
-        uint64_t at = (uint64_t)directory_at + 16 + 8 * (uint64_t)i;
-        if (!bytes_u32(resources, at, &entry_id) || !bytes_u32(resources, at + 4, &leads_to)) {
-            return false;
-        }
-        if (any || entry_id == id) {
-            *out_leads_to = leads_to;
-            return true;
-        }
-    }
-    return false;
+    return problem != NULL ? problem : check_sections(arena, out_pe);
 }
 
-/* Type, name, language: three levels, never more, so that a loop cannot hold us. */
-static bool find_version_resource(const struct image *image, struct bytes *out_block)
+bool pe_section_at(const struct pe *pe, uint32_t index, struct pe_section *out_section)
 {
-    uint32_t address, size, next, data_address, data_size;
-    uint64_t offset, left;
-    struct bytes resources;
-    if (!directory(image, DIRECTORY_RESOURCE, &address, &size) ||
-        !at_address(image, address, &offset, &left) ||
-        !bytes_part(image->bytes, offset, left < size ? left : size, &resources)) {
+    uint64_t at = pe->section_table + (uint64_t)index * SECTION_SIZE;
+    struct bytes row;
+    if (index >= pe->section_count || !bytes_part(pe->file, at, SECTION_SIZE, &row)) {
         return false;
     }
-    const uint32_t subdirectory = 0x80000000;
-    if (!resource_entry(resources, 0, false, RT_VERSION, &next) || (next & subdirectory) == 0 ||
-        !resource_entry(resources, next & ~subdirectory, true, 0, &next) ||
-        (next & subdirectory) == 0 ||
-        !resource_entry(resources, next & ~subdirectory, true, 0, &next) ||
-        (next & subdirectory) != 0) {
-        return false;
+    struct pe_section section = {0};
+    for (unsigned i = 0; i < 8; i++) {
+        uint8_t c = row.data[i];
+        if (c == '\0') {
+            break;
+        }
+        section.name[i] = c > 0x20 && c < 0x7F ? (char)c : '?';
     }
-    return bytes_u32(resources, next, &data_address) &&
-           bytes_u32(resources, (uint64_t)next + 4, &data_size) && data_size <= RESOURCE_BYTES &&
-           at_address(image, data_address, &offset, &left) && data_size <= left &&
-           bytes_part(image->bytes, offset, data_size, out_block);
-}
-
-/* VS_FIXEDFILEINFO begins with its signature; FileVersion follows 8 bytes later. */
-static bool fixed_version(struct bytes block, struct version *out_version)
-{
-    static const uint8_t signature[] = {0xBD, 0x04, 0xEF, 0xFE};
-    uint64_t at;
-    uint32_t high, low;
-    if (!bytes_find(block, 0, signature, sizeof signature, &at) ||
-        !bytes_u32(block, at + 8, &high) || !bytes_u32(block, at + 12, &low) ||
-        (high == 0 && low == 0)) {
-        return false;
+    bytes_u32(row, 8, &section.virtual_size);
+    bytes_u32(row, 12, &section.rva);
+    bytes_u32(row, 16, &section.file_size);
+    bytes_u32(row, 20, &section.file_offset);
+    if (section.file_offset == 0) {
+        section.file_size = 0;
     }
-    *out_version = (struct version){
-        .part = {high >> 16, high & 0xFFFF, low >> 16, low & 0xFFFF},
-        .count = 4,
-    };
+    *out_section = section;
     return true;
 }
 
-/* The value of StringFileInfo's "OriginalFilename": UTF-16, NUL-terminated, behind its key and up
-   to three bytes of padding. File names of libraries are ASCII; anything else is not taken. */
-static const char *original_filename(struct arena *arena, struct bytes block)
+bool pe_section_bytes(const struct pe *pe, const struct pe_section *section, struct bytes *out)
 {
-    static const char key[] = "O\0r\0i\0g\0i\0n\0a\0l\0F\0i\0l\0e\0n\0a\0m\0e\0\0";
-    uint64_t at;
-    char name[256];
-    size_t length = 0;
-    if (!bytes_find(block, 0, key, sizeof key, &at)) {
-        return NULL;
-    }
-    at += sizeof key;
-    uint16_t unit;
-    for (int padding = 0; padding < 2 && bytes_u16(block, at, &unit) && unit == 0; padding++) {
-        at += 2;
-    }
-    for (; bytes_u16(block, at, &unit) && unit != 0; at += 2) {
-        if (unit < 0x20 || unit > 0x7E || length + 1 >= sizeof name) {
-            return NULL;
-        }
-        name[length++] = (char)unit;
-    }
-    return length == 0 ? NULL : arena_strndup(arena, name, length);
+    return section->file_size > 0 &&
+           bytes_part(pe->file, section->file_offset, section->file_size, out);
 }
 
-/* ---- exports ("The .edata Section") ---- */
-
-struct exports {
-    uint32_t address, size; /* of the directory: an export inside it is a forwarder */
-    uint32_t name, function_count, name_count, functions, names, ordinals;
-};
-
-static bool read_exports(const struct image *image, struct exports *exports)
+bool pe_at(const struct pe *pe, uint64_t rva, struct bytes *out_rest)
 {
-    uint64_t at, left;
-    return directory(image, DIRECTORY_EXPORT, &exports->address, &exports->size) &&
-           at_address(image, exports->address, &at, &left) && left >= 40 &&
-           bytes_u32(image->bytes, at + 12, &exports->name) &&
-           bytes_u32(image->bytes, at + 20, &exports->function_count) &&
-           bytes_u32(image->bytes, at + 24, &exports->name_count) &&
-           bytes_u32(image->bytes, at + 28, &exports->functions) &&
-           bytes_u32(image->bytes, at + 32, &exports->names) &&
-           bytes_u32(image->bytes, at + 36, &exports->ordinals);
-}
-
-static bool table_u32(const struct image *image, uint32_t table, uint32_t index,
-                      uint32_t *out_value)
-{
-    uint64_t at, left;
-    return table <= UINT32_MAX - 4 * index && at_address(image, table + 4 * index, &at, &left) &&
-           bytes_u32(image->bytes, at, out_value);
-}
-
-/* The address of an exported name. */
-static bool find_export(const struct image *image, const struct exports *exports, const char *name,
-                        uint32_t *out_address)
-{
-    uint32_t count = exports->name_count < EXPORTS ? exports->name_count : EXPORTS;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t name_at;
-        const char *text;
-        if (!table_u32(image, exports->names, i, &name_at)) {
-            return false;
-        }
-        if (!text_at(image, name_at, &text) || strcmp(text, name) != 0) {
+    if (rva < pe->header_size) { /* the headers lie in memory as in the file */
+        uint64_t end = pe->header_size < pe->file.size ? pe->header_size : pe->file.size;
+        return rva < end && bytes_part(pe->file, rva, end - rva, out_rest);
+    }
+    for (uint32_t i = 0; i < pe->section_count; i++) {
+        struct pe_section section;
+        if (!pe_section_at(pe, i, &section) || rva < section.rva ||
+            rva - section.rva >= section.file_size) {
             continue;
         }
-        uint64_t at, left;
-        uint16_t ordinal;
-        return exports->ordinals <= UINT32_MAX - 2 * i &&
-               at_address(image, exports->ordinals + 2 * i, &at, &left) &&
-               bytes_u16(image->bytes, at, &ordinal) && ordinal < exports->function_count &&
-               table_u32(image, exports->functions, ordinal, out_address) &&
-               !(*out_address >= exports->address &&
-                 *out_address - exports->address < exports->size);
+        uint64_t into = rva - section.rva;
+        return bytes_part(pe->file, section.file_offset + into, section.file_size - into,
+                          out_rest);
     }
     return false;
 }
 
-static void identify_exports(struct arena *arena, const struct image *image,
-                             const char *export_name, struct identity *identity)
+/* "Optional Header Data Directories": address and size. */
+static bool directory_at(const struct pe *pe, enum pe_directory index, uint32_t *out_rva,
+                         uint32_t *out_size)
+{
+    return (uint32_t)index < pe->directory_count &&
+           bytes_u32(pe->file, pe->directories + 8 * (uint64_t)index, out_rva) &&
+           bytes_u32(pe->file, pe->directories + 8 * (uint64_t)index + 4, out_size) &&
+           *out_rva != 0;
+}
+
+bool pe_directory_bytes(const struct pe *pe, enum pe_directory which, struct bytes *out)
+{
+    uint32_t rva;
+    uint32_t size;
+    return directory_at(pe, which, &rva, &size) && pe_at(pe, rva, out);
+}
+
+/* ---- "The .edata Section" ---- */
+
+struct exports {
+    uint32_t rva, size; /* of the whole: an address inside it is a forwarder's text */
+    uint32_t name;
+    uint32_t function_count, name_count;
+    struct bytes functions, names, ordinals; /* each to the end of its section */
+};
+
+static bool open_exports(const struct pe *pe, struct exports *out)
+{
+    struct exports e = {0};
+    struct bytes table;
+    uint32_t functions;
+    uint32_t names;
+    uint32_t ordinals;
+    if (!directory_at(pe, PE_DIRECTORY_EXPORT, &e.rva, &e.size) || !pe_at(pe, e.rva, &table) ||
+        !bytes_u32(table, 12, &e.name) || !bytes_u32(table, 20, &e.function_count) ||
+        !bytes_u32(table, 24, &e.name_count) || !bytes_u32(table, 28, &functions) ||
+        !bytes_u32(table, 32, &names) || !bytes_u32(table, 36, &ordinals)) {
+        return false;
+    }
+    if (!pe_at(pe, functions, &e.functions) || !pe_at(pe, names, &e.names) ||
+        !pe_at(pe, ordinals, &e.ordinals)) {
+        e.name_count = 0; /* exports nothing by name; its own name is still good */
+    }
+    *out = e;
+    return true;
+}
+
+/* Compares an exported name with `wanted`; false when it cannot be read. */
+static bool compare_name(const struct pe *pe, const struct exports *exports, uint32_t index,
+                         const char *wanted, int *out_order)
+{
+    uint32_t rva;
+    struct bytes text;
+    const char *name;
+    if (!bytes_u32(exports->names, 4 * (uint64_t)index, &rva) || !pe_at(pe, rva, &text) ||
+        !bytes_text(text, 0, MAX_NAME, &name)) {
+        return false;
+    }
+    *out_order = strncmp(name, wanted, MAX_NAME);
+    return true;
+}
+
+/* "Export Name Pointer Table": sorted, and searched by the loader like this. A table that is not
+   sorted hides its names from the loader too. */
+static bool find_export(const struct pe *pe, const struct exports *exports, const char *name,
+                        uint32_t *out_rva)
+{
+    uint32_t low = 0;
+    uint32_t high = exports->name_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        int order;
+        if (!compare_name(pe, exports, middle, name, &order)) {
+            return false;
+        }
+        if (order == 0) {
+            uint16_t ordinal;
+            return bytes_u16(exports->ordinals, 2 * (uint64_t)middle, &ordinal) &&
+                   ordinal < exports->function_count &&
+                   bytes_u32(exports->functions, 4 * (uint64_t)ordinal, out_rva);
+        }
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return false;
+}
+
+bool pe_export_u32(const struct pe *pe, const char *name, uint32_t *out_value)
 {
     struct exports exports;
-    const char *name;
-    uint32_t address, value;
-    if (!read_exports(image, &exports)) {
-        return;
+    uint32_t rva;
+    struct bytes data;
+    if (!open_exports(pe, &exports) || !find_export(pe, &exports, name, &rva)) {
+        return false;
     }
-    if (identity->internal_name == NULL && text_at(image, exports.name, &name) && *name != '\0') {
-        identity->internal_name = arena_strdup(arena, text_utf8_clean(arena, name));
-    }
-    if (!version_known(identity->version) && export_name != NULL &&
-        find_export(image, &exports, export_name, &address) &&
-        table_u32(image, address, 0, &value) && version_symbol_decode(value, &identity->version)) {
-        identity->version_source = VERSION_SOURCE_EXPORT;
-    }
+    bool forwarded = rva >= exports.rva && rva - exports.rva < exports.size;
+    return !forwarded && pe_at(pe, rva, &data) && bytes_u32(data, 0, out_value);
 }
 
-/* ---- imports ("The .idata Section"): a table of 20-byte rows, the last one empty ---- */
-
-static void identify_imports(struct arena *arena, const struct image *image,
-                             struct identity *identity)
+const char *pe_export_name(struct arena *arena, const struct pe *pe)
 {
-    uint32_t table, size, name_at;
-    uint64_t at, left;
+    struct exports exports;
+    struct bytes text;
+    if (!open_exports(pe, &exports) || !pe_at(pe, exports.name, &text)) {
+        return NULL;
+    }
+    return read_text(arena, text, 0, MAX_NAME);
+}
+
+/* ---- "The .idata Section" and "Delay-Load Import Tables" ---- */
+
+void pe_imports(struct arena *arena, const struct pe *pe, enum pe_directory which,
+                const char ***out_names, size_t *out_count)
+{
+    bool delay = which == PE_DIRECTORY_DELAY_IMPORT;
+    uint64_t row_size = delay ? 32 : 20;
+    uint64_t name_at = delay ? 4 : 12;
+    struct bytes table;
+    const char **names = NULL;
+    size_t count = 0;
     size_t capacity = 0;
-    if (!directory(image, DIRECTORY_IMPORT, &table, &size) ||
-        !at_address(image, table, &at, &left)) {
-        return;
-    }
-    for (uint64_t row = 0; row < IMPORTS && 20 * (row + 1) <= left; row++) {
-        const char *name;
-        if (!bytes_u32(image->bytes, at + 20 * row + 12, &name_at) || name_at == 0) {
-            return;
-        }
-        if (text_at(image, name_at, &name)) {
-            *(const char **)arena_push(arena, &identity->imports, &identity->import_count,
-                                       &capacity, sizeof name) =
-                arena_strdup(arena, text_utf8_clean(arena, name));
-        }
-    }
-}
-
-void pe_identify(struct arena *arena, struct bytes bytes, const char *export_name,
-                 struct identity *identity, struct bytes *out_strings)
-{
-    struct image image = {.bytes = bytes};
-    struct bytes block;
-    *out_strings = (struct bytes){0};
-    identity->problem = read_headers(arena, &image, identity);
-    if (identity->problem != NULL) {
-        return;
-    }
-    identity->is_library = true;
-    if (find_version_resource(&image, &block)) {
-        identity->internal_name = original_filename(arena, block);
-        if (fixed_version(block, &identity->version)) {
-            identity->version_source = VERSION_SOURCE_RESOURCE;
+    if (pe_directory_bytes(pe, which, &table)) {
+        for (uint64_t row = 0; count < MAX_IMPORTS; row += row_size) {
+            uint32_t name_rva;
+            struct bytes text;
+            if (!bytes_has(table, row, row_size) || !bytes_u32(table, row + name_at, &name_rva) ||
+                name_rva == 0 || !pe_at(pe, name_rva, &text)) {
+                break; /* the null row at the end, or nothing that can be trusted further on */
+            }
+            const char *name = read_text(arena, text, 0, MAX_NAME);
+            if (name == NULL) {
+                break;
+            }
+            const char **slot = arena_push(arena, &names, &count, &capacity, sizeof *slot);
+            *slot = name;
         }
     }
-    identify_exports(arena, &image, export_name, identity);
-    identify_imports(arena, &image, identity);
-    for (unsigned i = 0; i < image.section_count; i++) {
-        if (strcmp(image.sections[i].name, ".rdata") == 0) {
-            bytes_part(bytes, image.sections[i].offset, image.sections[i].size, out_strings);
-            return;
-        }
-    }
+    *out_names = names;
+    *out_count = count;
 }

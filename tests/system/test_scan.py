@@ -208,6 +208,7 @@ def test_a_search_path_of_every_kind_of_entry(tmp_path):
     snapshot = scan(tmp_path, "--no-probe", env={"LD_LIBRARY_PATH": ":".join(entries)})
     assert [i["path"] for i in snapshot["installs"]] == ["/opt/cudnn/lib"]
     assert the_install(snapshot, "/opt/cudnn/lib")["on_search_path"] is True
+    assert "/opt/loop" in [p["path"] for p in snapshot["problems"]]
     assert codes(snapshot) == set()
 
 
