@@ -41,10 +41,10 @@ int gpu_query_driver(struct arena *arena, const struct gpu_worker_options *optio
                why.message);
         run_count(GPU_TASK_DRIVER, GPU_RESULT_GARBAGE);
         break;
-    case RUN_STUCK: /* counted as what it is a consequence of */
+    case RUN_STUCK:
         failed(arena, out_driver, "the driver did not answer in time before", run.words);
         out_driver->hung = true;
-        run_count(GPU_TASK_DRIVER, GPU_RESULT_TIMEOUT);
+        run_count(GPU_TASK_DRIVER, GPU_RESULT_FAILED);
         break;
     default:
         failed(arena, out_driver, "the driver could not be asked", run.words);

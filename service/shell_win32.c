@@ -266,7 +266,7 @@ static int account_name(const char *wanted, const WCHAR **out_account, struct er
 {
     static const struct {
         const char *name;
-        const WCHAR *account;
+        const WCHAR *account = NULL;
     } accounts[] = {
         {"LocalSystem", NULL},
         {"LocalService", L"NT AUTHORITY\\LocalService"},
@@ -322,7 +322,7 @@ static int install(struct arena *arena, const struct shell_install_options *opti
                    struct err *err)
 {
     char program[4096];
-    const WCHAR *account;
+    const WCHAR *account = NULL;
     int code = account_name(options->account, &account, err);
     code = code != 0 ? code : os_process_own_path(program, sizeof program, err);
     if (code != 0) {
