@@ -154,14 +154,14 @@ $(B)/cudnnd-worker$(EXE): $(WORKER_OBJECTS) $(LIBRARY)
 room_support = $(patsubst %.c,$(B)/%.o,$(filter-out tests/$(1)/test_%.c,$(wildcard tests/$(1)/*.c)))
 .SECONDEXPANSION:
 $(TESTS): $(B)/%$(EXE): $(B)/%.o $(LIBRARY) $$(call room_support,$$(word 2,$$(subst /, ,$$*)))
-	$(call SAY,LINK,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
+	$(call SAY,LINK,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBRARY) $(LIBS) -lcmocka
 
 $(B)/doubles/%$(EXE): $(B)/tests/doubles/%.o $(LIBRARY)
 	@mkdir -p $(@D)
-	$(call SAY,LINK,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call SAY,LINK,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBRARY) $(LIBS)
 
 $(FUZZ_REPLAYS): $(B)/%: $(B)/%.o $(B)/tests/fuzz/replay.o $(LIBRARY)
-	$(call SAY,LINK,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call SAY,LINK,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBRARY) $(LIBS)
 
 DOUBLE_CFLAGS = -std=gnu17 -O1 -g -shared $(WARNINGS) -Itests/doubles
 $(B)/doubles/nvml.dll $(B)/doubles/libnvidia-ml.so.1: tests/doubles/nvml_double.c $(wildcard tests/doubles/*.h)

@@ -266,7 +266,7 @@ static int account_name(const char *wanted, const WCHAR **out_account, struct er
 {
     static const struct {
         const char *name;
-        const WCHAR *account = NULL;
+        const WCHAR *account;
     } accounts[] = {
         {"LocalSystem", NULL},
         {"LocalService", L"NT AUTHORITY\\LocalService"},

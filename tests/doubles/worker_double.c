@@ -104,7 +104,7 @@ static void add(char *text, size_t size, const char *name, const char *value)
 }
 
 /* Backslashes become slashes: this is no JSON printer. */
-static int tell(const char *task, int count, char **arguments)
+static int say_document(const char *task, int count, char **arguments)
 {
     static const char *const names[] = {"LD_LIBRARY_PATH",    "LD_PRELOAD",
                                         "CUDNN_LOGLEVEL_DBG", "CUDNN_LOGDEST_DBG",
@@ -165,5 +165,5 @@ int main(int argc, char **argv)
     if (strcmp(mode, "half") == 0) {
         return half(strcmp(task, "probe") == 0 ? probe_ok : driver_ok);
     }
-    return strcmp(mode, "tell") == 0 ? tell(task, argc, argv) : answer(mode, task);
+    return strcmp(mode, "tell") == 0 ? say_document(task, argc, argv) : answer(mode, task);
 }
