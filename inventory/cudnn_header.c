@@ -1,65 +1,100 @@
-#include <string.h>
-
 #include "inventory/identify.h"
 
-static const char *skip_blanks(const char *at, const char *end)
+#include <string.h>
+
+/* The lines looked for: `#define CUDNN_MAJOR 9`. The first definition counts. Whether a line is
+   inside a comment or an #if is not asked: NVIDIA's headers define these three once, at the left
+   margin, and a preprocessor would be more than this needs. */
+
+enum { MAX_NUMBER = 9999 };
+
+struct cursor {
+    const char *at, *end;
+};
+
+static void skip_blanks(struct cursor *cursor)
 {
-    while (at < end && (*at == ' ' || *at == '\t')) {
-        at++;
+    while (cursor->at < cursor->end && (*cursor->at == ' ' || *cursor->at == '\t')) {
+        cursor->at++;
     }
-    return at;
 }
 
-/* Moves over a word that must be followed by a blank; NULL when something else stands there. */
-static const char *skip_word(const char *at, const char *end, const char *word)
+static bool take_word(struct cursor *cursor, const char *word)
 {
     size_t length = strlen(word);
-    if ((size_t)(end - at) <= length || memcmp(at, word, length) != 0 ||
-        (at[length] != ' ' && at[length] != '\t')) {
-        return NULL;
-    }
-    return skip_blanks(at + length, end);
-}
-
-/* `#define NAME digits` in one line. */
-static bool line_defines(const char *line, const char *end, const char *name, uint32_t *out_value)
-{
-    uint32_t value = 0;
-    int digits = 0;
-    const char *at = skip_word(skip_blanks(line, end), end, "#define");
-    at = at == NULL ? NULL : skip_word(at, end, name);
-    for (; at != NULL && at < end && *at >= '0' && *at <= '9' && digits < 9; at++, digits++) {
-        value = value * 10 + (uint32_t)(*at - '0');
-    }
-    if (digits == 0) {
+    if ((size_t)(cursor->end - cursor->at) < length || memcmp(cursor->at, word, length) != 0) {
         return false;
     }
-    *out_value = value;
+    cursor->at += length;
     return true;
 }
 
-static bool defined_number(const char *text, size_t size, const char *name, uint32_t *out_value)
+static bool is_blank_or_end(const struct cursor *cursor)
 {
-    const char *end = text + size;
-    for (const char *line = text; line < end;) {
-        const char *stop = memchr(line, '\n', (size_t)(end - line));
-        stop = stop == NULL ? end : stop;
-        if (line_defines(line, stop, name, out_value)) {
-            return true;
+    return cursor->at == cursor->end || *cursor->at == ' ' || *cursor->at == '\t' ||
+           *cursor->at == '\r';
+}
+
+/* A plain decimal number, alone on the line but for a comment. */
+static bool take_number(struct cursor *cursor, uint32_t *out_number)
+{
+    uint32_t number = 0;
+    const char *start = cursor->at;
+    while (cursor->at < cursor->end && *cursor->at >= '0' && *cursor->at <= '9') {
+        number = number * 10 + (uint32_t)(*cursor->at++ - '0');
+        if (number > MAX_NUMBER) {
+            return false;
         }
-        line = stop == end ? end : stop + 1;
     }
-    return false;
+    if (cursor->at == start || (!is_blank_or_end(cursor) && *cursor->at != '/')) {
+        return false;
+    }
+    skip_blanks(cursor);
+    *out_number = number;
+    return cursor->at == cursor->end || *cursor->at == '\r' || *cursor->at == '/';
+}
+
+/* Which of the three names a line defines: 0, 1, 2; -1 when none or not as a plain number. */
+static int read_define(struct cursor line, uint32_t *out_number)
+{
+    static const char *const names[] = {"CUDNN_MAJOR", "CUDNN_MINOR", "CUDNN_PATCHLEVEL"};
+    skip_blanks(&line);
+    if (!take_word(&line, "#")) {
+        return -1;
+    }
+    skip_blanks(&line);
+    if (!take_word(&line, "define") || !is_blank_or_end(&line)) {
+        return -1;
+    }
+    skip_blanks(&line);
+    for (int i = 0; i < 3; i++) {
+        struct cursor rest = line;
+        if (take_word(&rest, names[i]) && is_blank_or_end(&rest)) {
+            skip_blanks(&rest);
+            return take_number(&rest, out_number) ? i : -1;
+        }
+    }
+    return -1;
 }
 
 bool identify_header(const char *text, size_t size, struct version *out_version)
 {
-    static const char *const names[] = {"CUDNN_MAJOR", "CUDNN_MINOR", "CUDNN_PATCHLEVEL"};
     struct version version = {.count = 3};
-    for (size_t i = 0; i < 3; i++) {
-        if (!defined_number(text, size, names[i], &version.part[i])) {
-            return false;
+    bool found[3] = {false, false, false};
+    const char *end = text + size;
+    for (const char *start = text; start < end;) {
+        const char *newline = memchr(start, '\n', (size_t)(end - start));
+        struct cursor line = {.at = start, .end = newline != NULL ? newline : end};
+        uint32_t number;
+        int which = read_define(line, &number);
+        if (which >= 0 && !found[which]) {
+            found[which] = true;
+            version.part[which] = number;
         }
+        start = newline != NULL ? newline + 1 : end;
+    }
+    if (!found[0] || !found[1] || !found[2]) {
+        return false;
     }
     *out_version = version;
     return true;

@@ -3,421 +3,397 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "inventory/version_symbol.h"
+#include "inventory/read_text.h"
 
+enum { /* "ELF Header" */
+       EI_CLASS = 4,
+       EI_DATA = 5,
+       CLASS_64 = 2,
+       DATA_LITTLE = 1,
+       E_TYPE = 16,
+       E_MACHINE = 18,
+       E_PHOFF = 32,
+       E_SHOFF = 40,
+       E_PHENTSIZE = 54,
+       E_PHNUM = 56,
+       E_SHENTSIZE = 58,
+       E_SHNUM = 60,
+       E_SHSTRNDX = 62,
+       HEADER_SIZE = 64,
+       IDENT_AND_MACHINE = 20 /* as far as both classes are the same */
+};
+enum { /* "Program Header", "Section Header", "Symbol Table" */
+       PHDR_SIZE = 56,
+       PT_LOAD = 1,
+       PT_DYNAMIC = 2,
+       SHDR_SIZE = 64,
+       SHT_NOBITS = 8,
+       SYMBOL_SIZE = 24,
+       DYNAMIC_SIZE = 16
+};
+enum { /* "Dynamic Section" */
+       DT_NULL = 0,
+       DT_NEEDED = 1,
+       DT_HASH = 4,
+       DT_STRTAB = 5,
+       DT_SYMTAB = 6,
+       DT_STRSZ = 10,
+       DT_SONAME = 14,
+       DT_RPATH = 15,
+       DT_RUNPATH = 29
+};
+#define DT_GNU_HASH UINT64_C(0x6FFFFEF5)
 enum {
-    SEGMENTS = 64,
-    SECTIONS = 4096,
-    DYNAMIC_ENTRIES = 4096,
-    NEEDED = 256,
-    SYMBOLS = 1 << 20,
-    NAME_BYTES = 4096,
-    /* program header types, dynamic tags, machine numbers */
-    PT_LOAD = 1,
-    PT_DYNAMIC = 2,
-    DT_NEEDED = 1,
-    DT_HASH = 4,
-    DT_STRTAB = 5,
-    DT_SYMTAB = 6,
-    DT_STRSZ = 10,
-    DT_SONAME = 14,
-    DT_RPATH = 15,
-    DT_RUNPATH = 29,
-    DT_GNU_HASH = 0x6ffffef5,
-    SYMBOL_BYTES = 24,
+    MAX_DYNAMIC = 4096,
+    MAX_NEEDED = 512,
+    MAX_SECTIONS = 4096,
+    MAX_CHAIN = 65536, /* symbols in one hash bucket */
+    MAX_NAME = 512,
+    MAX_PATH_TEXT = 16384
 };
 
 struct segment {
-    uint32_t type, flags;
-    uint64_t offset, address, size;
+    uint32_t type;
+    uint64_t offset, address, file_size;
 };
 
-struct object {
-    struct bytes bytes;
-    struct segment segments[SEGMENTS];
-    unsigned segment_count;
-    uint64_t section_table;
-    uint16_t section_entry, section_count, section_names;
-};
-
-/* What the dynamic section says; addresses, 0 = not there. */
-struct dynamic {
-    uint64_t strings, strings_size, symbols, hash, gnu_hash;
-    uint64_t soname, run_path; /* offsets in the strings, UINT64_MAX = none */
-    uint64_t needed[NEEDED];
-    size_t needed_count;
-};
-
-bool elf_is(struct bytes bytes)
+static const char *ends_early(struct arena *arena, struct bytes file, const char *what,
+                              uint64_t start, uint64_t size)
 {
-    return bytes.size >= 4 && memcmp(bytes.data,
-                                     "\x7f"
-                                     "ELF",
-                                     4) == 0;
+    uint64_t needed = size > UINT64_MAX - start ? UINT64_MAX : start + size;
+    return arena_printf(arena, "ends before %s (%llu of %llu bytes)", what,
+                        (unsigned long long)file.size, (unsigned long long)needed);
 }
 
-static bool at_address(const struct object *object, uint64_t address, uint64_t *out_offset,
-                       uint64_t *out_left)
+static bool segment_at(const struct elf *elf, uint32_t index, struct segment *out)
 {
-    for (unsigned i = 0; i < object->segment_count; i++) {
-        const struct segment *segment = &object->segments[i];
-        if (segment->type == PT_LOAD && address >= segment->address &&
-            address - segment->address < segment->size) {
-            *out_offset = segment->offset + (address - segment->address);
-            *out_left = segment->size - (address - segment->address);
-            return true;
-        }
+    uint64_t at = elf->program_headers + (uint64_t)index * elf->program_size;
+    return index < elf->program_count && bytes_u32(elf->file, at, &out->type) &&
+           bytes_u64(elf->file, at + 8, &out->offset) &&
+           bytes_u64(elf->file, at + 16, &out->address) &&
+           bytes_u64(elf->file, at + 32, &out->file_size);
+}
+
+static const char *check_segments(struct arena *arena, const struct elf *elf)
+{
+    if (elf->program_count > 0 && elf->program_size < PHDR_SIZE) {
+        return "has a damaged header: its program headers are too short";
     }
-    return false;
-}
-
-/* ---- headers ("ELF Header", "Program Header", "Sections") ---- */
-
-static enum arch arch_of(uint16_t machine)
-{
-    return machine == 62    ? ARCH_X86_64
-           : machine == 183 ? ARCH_ARM64
-           : machine == 3   ? ARCH_X86
-                            : ARCH_OTHER;
-}
-
-static bool read_segment(struct bytes bytes, uint64_t at, struct segment *segment)
-{
-    return bytes_u32(bytes, at, &segment->type) && bytes_u32(bytes, at + 4, &segment->flags) &&
-           bytes_u64(bytes, at + 8, &segment->offset) &&
-           bytes_u64(bytes, at + 16, &segment->address) &&
-           bytes_u64(bytes, at + 32, &segment->size);
-}
-
-static const char *truncated(struct arena *arena, const struct object *object, const char *what,
-                             uint64_t end)
-{
-    return arena_printf(arena, "is truncated: %s ends at byte %llu, the file has %llu", what,
-                        (unsigned long long)end, (unsigned long long)object->bytes.size);
-}
-
-static const char *read_segments(struct arena *arena, struct object *object, uint64_t table,
-                                 uint16_t entry_size, uint16_t count)
-{
-    if (count == 0 || count > SEGMENTS || entry_size < 56) {
-        return "has no valid program headers";
+    uint64_t table_size = (uint64_t)elf->program_count * elf->program_size;
+    if (!bytes_has(elf->file, elf->program_headers, table_size)) {
+        return ends_early(arena, elf->file, "its program headers do", elf->program_headers,
+                          table_size);
     }
-    for (unsigned i = 0; i < count; i++) {
-        struct segment *segment = &object->segments[i];
-        if (table > object->bytes.size ||
-            !read_segment(object->bytes, table + (uint64_t)i * entry_size, segment)) {
-            return "ends within its program headers";
+    for (uint32_t i = 0; i < elf->program_count; i++) {
+        struct segment segment;
+        if (segment_at(elf, i, &segment) && segment.type == PT_LOAD &&
+            !bytes_has(elf->file, segment.offset, segment.file_size)) {
+            char what[32];
+            snprintf(what, sizeof what, "segment %u does", (unsigned)i);
+            return ends_early(arena, elf->file, what, segment.offset, segment.file_size);
         }
-        if (segment->type == PT_LOAD && !bytes_has(object->bytes, segment->offset, segment->size)) {
-            return truncated(arena, object, "a segment",
-                             segment->offset > UINT64_MAX - segment->size
-                                 ? UINT64_MAX
-                                 : segment->offset + segment->size);
-        }
-        object->segment_count = i + 1;
     }
     return NULL;
 }
 
-/* NULL, or what is wrong. */
-static const char *read_headers(struct arena *arena, struct object *object,
-                                struct identity *identity)
+/* Section headers are the last thing in the files that linkers write. */
+static const char *check_section_headers(struct arena *arena, const struct elf *elf)
 {
-    struct bytes bytes = object->bytes;
-    uint16_t machine, type, entry_size, count;
-    uint64_t table;
-    if (bytes.size < 64) {
-        return "ends within its headers";
-    }
-    if (!bytes_u16(bytes, 18, &machine) || !bytes_u16(bytes, 16, &type)) {
-        return "ends within its headers";
-    }
-    if (bytes.data[4] < 1 || bytes.data[4] > 2 || bytes.data[5] < 1 || bytes.data[5] > 2 ||
-        bytes.data[6] != 1) {
-        return "has no valid ELF header"; /* class, byte order, version */
-    }
-    if (bytes.data[5] != 1) { /* big endian: numbers cannot be read further */
-        identity->arch = ARCH_OTHER;
-        return NULL;
-    }
-    identity->arch = arch_of(machine);
-    if (bytes.data[4] != 2) { /* 32-bit */
-        identity->arch = identity->arch == ARCH_X86 ? ARCH_X86 : ARCH_OTHER;
-        return NULL;
-    }
-    if (type != 3) {
-        return "is an ELF file, but no shared library";
-    }
-    if (!bytes_u64(bytes, 32, &table) || !bytes_u64(bytes, 40, &object->section_table) ||
-        !bytes_u16(bytes, 54, &entry_size) || !bytes_u16(bytes, 56, &count) ||
-        !bytes_u16(bytes, 58, &object->section_entry) ||
-        !bytes_u16(bytes, 60, &object->section_count) ||
-        !bytes_u16(bytes, 62, &object->section_names)) {
-        return "ends within its headers";
-    }
-    const char *problem = read_segments(arena, object, table, entry_size, count);
-    if (problem != NULL) {
-        return problem;
-    }
-    /* Linkers put the section table last: a copy that stopped lacks it, though the segments may be
-       whole. A stripped file has none, and says so with 0. */
-    uint64_t size = (uint64_t)object->section_entry * object->section_count;
-    if (object->section_table != 0 && !bytes_has(bytes, object->section_table, size)) {
-        return truncated(arena, object, "its section table",
-                         object->section_table > UINT64_MAX - size ? UINT64_MAX
-                                                                   : object->section_table + size);
+    uint64_t table_size = (uint64_t)elf->section_count * elf->section_size;
+    if (elf->section_headers != 0 && !bytes_has(elf->file, elf->section_headers, table_size)) {
+        return ends_early(arena, elf->file, "its section headers do", elf->section_headers,
+                          table_size);
     }
     return NULL;
 }
 
-/* ---- the dynamic section ("Dynamic Section") ---- */
-
-static void take_entry(struct dynamic *dynamic, uint64_t tag, uint64_t value)
+const char *elf_open(struct arena *arena, struct bytes file, struct elf *out_elf)
 {
-    switch (tag) {
-    case DT_NEEDED:
-        if (dynamic->needed_count < NEEDED) {
-            dynamic->needed[dynamic->needed_count++] = value;
-        }
-        break;
-    case DT_STRTAB:
-        dynamic->strings = value;
-        break;
-    case DT_STRSZ:
-        dynamic->strings_size = value;
-        break;
-    case DT_SYMTAB:
-        dynamic->symbols = value;
-        break;
-    case DT_HASH:
-        dynamic->hash = value;
-        break;
-    case DT_GNU_HASH:
-        dynamic->gnu_hash = value;
-        break;
-    case DT_SONAME:
-        dynamic->soname = value;
-        break;
-    case DT_RUNPATH:
-        dynamic->run_path = value;
-        break;
-    case DT_RPATH:
-        dynamic->run_path = dynamic->run_path == UINT64_MAX ? value : dynamic->run_path;
-        break;
-    default:
-        break;
+    struct elf elf = {.file = file};
+    uint8_t class = 0;
+    uint8_t data = 0;
+    *out_elf = elf;
+    if (!bytes_has(file, 0, IDENT_AND_MACHINE)) {
+        return ends_early(arena, file, "its header does", 0, HEADER_SIZE);
     }
+    bytes_u8(file, EI_CLASS, &class);
+    bytes_u8(file, EI_DATA, &data);
+    elf.is_64 = class == CLASS_64;
+    elf.is_little = data == DATA_LITTLE;
+    if (elf.is_little) {
+        bytes_u16(file, E_TYPE, &elf.type);
+        bytes_u16(file, E_MACHINE, &elf.machine);
+    }
+    *out_elf = elf;
+    if (!elf.is_64 || !elf.is_little) {
+        return NULL;
+    }
+    if (!bytes_has(file, 0, HEADER_SIZE)) {
+        return ends_early(arena, file, "its header does", 0, HEADER_SIZE);
+    }
+    bytes_u64(file, E_PHOFF, &elf.program_headers);
+    bytes_u64(file, E_SHOFF, &elf.section_headers);
+    bytes_u16(file, E_PHENTSIZE, &elf.program_size);
+    bytes_u16(file, E_PHNUM, &elf.program_count);
+    bytes_u16(file, E_SHENTSIZE, &elf.section_size);
+    bytes_u16(file, E_SHNUM, &elf.section_count);
+    bytes_u16(file, E_SHSTRNDX, &elf.section_names);
+    *out_elf = elf;
+    const char *problem = check_segments(arena, &elf);
+    return problem != NULL ? problem : check_section_headers(arena, &elf);
 }
 
-static bool read_dynamic(const struct object *object, struct dynamic *dynamic)
+/* The bytes in the file from an address to the end of its PT_LOAD segment's part in the file. */
+static bool at_address(const struct elf *elf, uint64_t address, struct bytes *out_rest)
 {
-    *dynamic = (struct dynamic){.soname = UINT64_MAX, .run_path = UINT64_MAX};
-    for (unsigned i = 0; i < object->segment_count; i++) {
-        const struct segment *segment = &object->segments[i];
-        if (segment->type != PT_DYNAMIC) {
+    for (uint32_t i = 0; i < elf->program_count; i++) {
+        struct segment segment;
+        if (!segment_at(elf, i, &segment) || segment.type != PT_LOAD || address < segment.address ||
+            address - segment.address >= segment.file_size) {
             continue;
         }
-        for (uint64_t at = 0; at + 16 <= segment->size && at < 16 * DYNAMIC_ENTRIES; at += 16) {
-            uint64_t tag, value;
-            if (segment->offset > object->bytes.size ||
-                !bytes_u64(object->bytes, segment->offset + at, &tag) ||
-                !bytes_u64(object->bytes, segment->offset + at + 8, &value) || tag == 0) {
-                break;
-            }
-            take_entry(dynamic, tag, value);
-        }
-        return true;
+        struct bytes whole;
+        uint64_t into = address - segment.address;
+        return bytes_part(elf->file, segment.offset, segment.file_size, &whole) &&
+               bytes_part(whole, into, whole.size - into, out_rest);
     }
     return false;
 }
 
-static bool string_table(const struct object *object, const struct dynamic *dynamic,
-                         struct bytes *out_strings)
+/* ---- the dynamic section ---- */
+
+static bool next_tag(struct bytes table, uint64_t index, uint64_t *out_tag, uint64_t *out_value)
 {
-    uint64_t offset, left;
-    return at_address(object, dynamic->strings, &offset, &left) &&
-           bytes_part(object->bytes, offset,
-                      left < dynamic->strings_size ? left : dynamic->strings_size, out_strings);
+    return index < MAX_DYNAMIC && bytes_u64(table, index * DYNAMIC_SIZE, out_tag) &&
+           bytes_u64(table, index * DYNAMIC_SIZE + 8, out_value) && *out_tag != DT_NULL;
 }
 
-static const char *string_at(struct arena *arena, struct bytes strings, uint64_t offset)
+static bool find_table(const struct elf *elf, struct bytes *out_table)
 {
+    for (uint32_t i = 0; i < elf->program_count; i++) {
+        struct segment segment;
+        if (segment_at(elf, i, &segment) && segment.type == PT_DYNAMIC) {
+            return bytes_part(elf->file, segment.offset, segment.file_size, out_table);
+        }
+    }
+    return false;
+}
+
+/* Addresses first: the texts cannot be read before the string table is known. */
+static void read_addresses(const struct elf *elf, struct bytes table, struct elf_dynamic *dynamic)
+{
+    uint64_t tag;
+    uint64_t value;
+    uint64_t strings = 0;
+    uint64_t strings_size = 0;
+    for (uint64_t i = 0; next_tag(table, i, &tag, &value); i++) {
+        switch (tag) {
+        case DT_STRTAB:
+            strings = value;
+            break;
+        case DT_STRSZ:
+            strings_size = value;
+            break;
+        case DT_SYMTAB:
+            dynamic->symbols = value;
+            break;
+        case DT_HASH:
+            dynamic->hash = value;
+            break;
+        case DT_GNU_HASH:
+            dynamic->gnu_hash = value;
+            break;
+        default:
+            break;
+        }
+    }
+    struct bytes rest;
+    if (strings != 0 && at_address(elf, strings, &rest)) {
+        bytes_part(rest, 0, strings_size < rest.size ? strings_size : rest.size, &dynamic->strings);
+    }
+}
+
+static void read_texts(struct arena *arena, struct bytes table, struct elf_dynamic *dynamic)
+{
+    uint64_t tag;
+    uint64_t value;
+    size_t capacity = 0;
+    const char *rpath = NULL;
+    for (uint64_t i = 0; next_tag(table, i, &tag, &value); i++) {
+        if (tag == DT_SONAME && dynamic->soname == NULL) {
+            dynamic->soname = read_text(arena, dynamic->strings, value, MAX_NAME);
+        } else if (tag == DT_RUNPATH && dynamic->run_path == NULL) {
+            dynamic->run_path = read_text(arena, dynamic->strings, value, MAX_PATH_TEXT);
+        } else if (tag == DT_RPATH && rpath == NULL) {
+            rpath = read_text(arena, dynamic->strings, value, MAX_PATH_TEXT);
+        } else if (tag == DT_NEEDED && dynamic->needed_count < MAX_NEEDED) {
+            const char *name = read_text(arena, dynamic->strings, value, MAX_NAME);
+            if (name != NULL) {
+                const char **slot = arena_push(arena, &dynamic->needed, &dynamic->needed_count,
+                                               &capacity, sizeof *slot);
+                *slot = name;
+            }
+        }
+    }
+    if (dynamic->run_path == NULL) { /* ld.so(8): DT_RPATH is ignored when DT_RUNPATH exists */
+        dynamic->run_path = rpath;
+    }
+}
+
+bool elf_dynamic(struct arena *arena, const struct elf *elf, struct elf_dynamic *out_dynamic)
+{
+    struct bytes table;
+    *out_dynamic = (struct elf_dynamic){0};
+    if (!find_table(elf, &table)) {
+        return false;
+    }
+    read_addresses(elf, table, out_dynamic);
+    read_texts(arena, table, out_dynamic);
+    return true;
+}
+
+/* ---- symbols ---- */
+
+/* Is symbol `index` the defined one of that name? Then the address of its data. */
+static bool symbol_is(struct bytes symbols, const struct elf_dynamic *dynamic, uint32_t index,
+                      const char *name, uint64_t *out_address)
+{
+    uint64_t at = (uint64_t)index * SYMBOL_SIZE;
+    uint32_t name_at;
+    uint16_t section;
     const char *text;
-    return offset != UINT64_MAX && bytes_text(strings, offset, NAME_BYTES, &text)
-               ? arena_strdup(arena, text_utf8_clean(arena, text))
-               : NULL;
+    return bytes_u32(symbols, at, &name_at) && bytes_u16(symbols, at + 6, &section) &&
+           bytes_u64(symbols, at + 8, out_address) && section != 0 &&
+           bytes_text(dynamic->strings, name_at, MAX_NAME, &text) &&
+           strncmp(text, name, MAX_NAME) == 0;
 }
 
-/* ---- looking a symbol up ("Hash Table"; the GNU one as binutils writes it) ---- */
+/* glibc, sysdeps/generic/dl-hash.h: _dl_new_hash */
+static uint32_t gnu_hash_of(const char *name)
+{
+    uint32_t hash = 5381;
+    for (; *name != '\0'; name++) {
+        hash = hash * 33 + (uint8_t)*name;
+    }
+    return hash;
+}
 
-struct lookup {
-    struct bytes file, symbols, strings;
-    const char *name;
-    uint64_t address; /* what was found */
+/* glibc, elf/dl-lookup.c: header, bloom filter (64-bit words), buckets, chains from `first` on;
+   a chain ends at the hash whose lowest bit is set. The filter only saves work; it is skipped. */
+static bool find_by_gnu_hash(struct bytes table, struct bytes symbols,
+                             const struct elf_dynamic *dynamic, const char *name,
+                             uint64_t *out_address)
+{
+    uint32_t buckets;
+    uint32_t first;
+    uint32_t bloom;
+    uint32_t index;
+    if (!bytes_u32(table, 0, &buckets) || !bytes_u32(table, 4, &first) ||
+        !bytes_u32(table, 8, &bloom) || buckets == 0) {
+        return false;
+    }
+    uint32_t wanted = gnu_hash_of(name);
+    uint64_t bucket_table = 16 + 8 * (uint64_t)bloom;
+    uint64_t chains = bucket_table + 4 * (uint64_t)buckets;
+    if (!bytes_u32(table, bucket_table + 4 * (uint64_t)(wanted % buckets), &index) ||
+        index < first) {
+        return false;
+    }
+    for (uint32_t step = 0; step < MAX_CHAIN; step++, index++) {
+        uint32_t hash;
+        if (!bytes_u32(table, chains + 4 * (uint64_t)(index - first), &hash)) {
+            return false;
+        }
+        if ((hash | 1) == (wanted | 1) && symbol_is(symbols, dynamic, index, name, out_address)) {
+            return true;
+        }
+        if ((hash & 1) != 0 || index == UINT32_MAX) {
+            return false;
+        }
+    }
+    return false;
+}
+
+/* gABI, "Hash Table" */
+static uint32_t hash_of(const char *name)
+{
+    uint32_t hash = 0;
+    for (; *name != '\0'; name++) {
+        hash = (hash << 4) + (uint8_t)*name;
+        uint32_t high = hash & 0xF0000000;
+        hash = (hash ^ high >> 24) & ~high;
+    }
+    return hash;
+}
+
+static bool find_by_hash(struct bytes table, struct bytes symbols,
+                         const struct elf_dynamic *dynamic, const char *name, uint64_t *out_address)
+{
+    uint32_t buckets;
+    uint32_t index;
+    if (!bytes_u32(table, 0, &buckets) || buckets == 0 ||
+        !bytes_u32(table, 8 + 4 * (uint64_t)(hash_of(name) % buckets), &index)) {
+        return false;
+    }
+    uint64_t chains = 8 + 4 * (uint64_t)buckets;
+    for (uint32_t step = 0; step < MAX_CHAIN && index != 0; step++) { /* may loop: bounded */
+        if (symbol_is(symbols, dynamic, index, name, out_address)) {
+            return true;
+        }
+        if (!bytes_u32(table, chains + 4 * (uint64_t)index, &index)) {
+            return false;
+        }
+    }
+    return false;
+}
+
+bool elf_symbol_u32(const struct elf *elf, const struct elf_dynamic *dynamic, const char *name,
+                    uint32_t *out_value)
+{
+    struct bytes symbols;
+    struct bytes table;
+    struct bytes data;
+    uint64_t address;
+    if (dynamic->symbols == 0 || !at_address(elf, dynamic->symbols, &symbols)) {
+        return false;
+    }
+    bool found = (dynamic->gnu_hash != 0 && at_address(elf, dynamic->gnu_hash, &table) &&
+                  find_by_gnu_hash(table, symbols, dynamic, name, &address)) ||
+                 (dynamic->hash != 0 && at_address(elf, dynamic->hash, &table) &&
+                  find_by_hash(table, symbols, dynamic, name, &address));
+    return found && at_address(elf, address, &data) && bytes_u32(data, 0, out_value);
+}
+
+/* ---- sections ---- */
+
+struct section {
+    uint32_t name, type;
+    uint64_t offset, size;
 };
 
-static bool is_symbol(struct lookup *lookup, uint64_t index)
+static bool section_at(const struct elf *elf, uint32_t index, struct section *out)
 {
-    uint32_t name_at;
-    const char *text;
-    uint16_t section;
-    uint64_t at = index * SYMBOL_BYTES;
-    return index < SYMBOLS && bytes_u32(lookup->symbols, at, &name_at) &&
-           bytes_u16(lookup->symbols, at + 6, &section) && section != 0 &&
-           bytes_text(lookup->strings, name_at, NAME_BYTES, &text) &&
-           strcmp(text, lookup->name) == 0 && bytes_u64(lookup->symbols, at + 8, &lookup->address);
+    uint64_t at = elf->section_headers + (uint64_t)index * elf->section_size;
+    return elf->section_headers != 0 && index < elf->section_count &&
+           elf->section_size >= SHDR_SIZE && bytes_u32(elf->file, at, &out->name) &&
+           bytes_u32(elf->file, at + 4, &out->type) &&
+           bytes_u64(elf->file, at + 24, &out->offset) && bytes_u64(elf->file, at + 32, &out->size);
 }
 
-static bool find_by_hash(struct lookup *lookup, struct bytes table)
+bool elf_section(const struct elf *elf, const char *name, struct bytes *out_bytes)
 {
-    uint32_t buckets, chains, index, hash = 0;
-    for (const char *c = lookup->name; *c != '\0'; c++) {
-        hash = (hash << 4) + (unsigned char)*c;
-        hash = (hash ^ (hash >> 24 & 0xF0)) & 0x0FFFFFFF;
-    }
-    if (!bytes_u32(table, 0, &buckets) || !bytes_u32(table, 4, &chains) || buckets == 0 ||
-        !bytes_u32(table, 8 + 4 * (uint64_t)(hash % buckets), &index)) {
+    struct section section;
+    struct bytes names;
+    if (!section_at(elf, elf->section_names, &section) ||
+        !bytes_part(elf->file, section.offset, section.size, &names)) {
         return false;
     }
-    for (uint32_t steps = 0; index != 0 && index < chains && steps < SYMBOLS; steps++) {
-        if (is_symbol(lookup, index)) {
-            return true;
-        }
-        if (!bytes_u32(table, 8 + 4 * ((uint64_t)buckets + index), &index)) {
-            return false;
-        }
-    }
-    return false;
-}
-
-static bool find_by_gnu_hash(struct lookup *lookup, struct bytes table)
-{
-    uint32_t buckets, first, bloom_words, index, value, hash = 5381;
-    for (const char *c = lookup->name; *c != '\0'; c++) {
-        hash = hash * 33 + (unsigned char)*c;
-    }
-    if (!bytes_u32(table, 0, &buckets) || !bytes_u32(table, 4, &first) ||
-        !bytes_u32(table, 8, &bloom_words) || buckets == 0) {
-        return false;
-    }
-    uint64_t bucket_table = 16 + 8 * (uint64_t)bloom_words;
-    uint64_t chain_table = bucket_table + 4 * (uint64_t)buckets;
-    if (!bytes_u32(table, bucket_table + 4 * (uint64_t)(hash % buckets), &index) || index < first) {
-        return false;
-    }
-    for (uint32_t steps = 0; steps < SYMBOLS && index < SYMBOLS; steps++, index++) {
-        if (!bytes_u32(table, chain_table + 4 * (uint64_t)(index - first), &value)) {
-            return false;
-        }
-        if ((value | 1) == (hash | 1) && is_symbol(lookup, index)) {
-            return true;
-        }
-        if ((value & 1) != 0) {
-            return false; /* the end of the chain */
-        }
-    }
-    return false;
-}
-
-static bool part_at(const struct object *object, uint64_t address, struct bytes *out_part)
-{
-    uint64_t offset, left;
-    return address != 0 && at_address(object, address, &offset, &left) &&
-           bytes_part(object->bytes, offset, left, out_part);
-}
-
-static void identify_symbol(const struct object *object, const struct dynamic *dynamic,
-                            struct bytes strings, const char *name, struct identity *identity)
-{
-    struct lookup lookup = {.file = object->bytes, .strings = strings, .name = name};
-    struct bytes table;
-    uint64_t offset, left;
-    uint32_t value;
-    if (!part_at(object, dynamic->symbols, &lookup.symbols)) {
-        return;
-    }
-    bool found = part_at(object, dynamic->gnu_hash, &table) && find_by_gnu_hash(&lookup, table);
-    found = found || (part_at(object, dynamic->hash, &table) && find_by_hash(&lookup, table));
-    if (found && at_address(object, lookup.address, &offset, &left) && left >= 4 &&
-        bytes_u32(object->bytes, offset, &value) &&
-        version_symbol_decode(value, &identity->version)) {
-        identity->version_source = VERSION_SOURCE_EXPORT;
-    }
-}
-
-/* ---- read-only data ---- */
-
-/* Section .rodata by name where there is a section table, else the segments that are read-only. */
-static bool named_section(const struct object *object, const char *name, struct bytes *out_part)
-{
-    uint64_t names_at, names_size, offset, size;
-    uint64_t names =
-        object->section_table + (uint64_t)object->section_names * object->section_entry;
-    struct bytes texts;
-    if (object->section_table == 0 || object->section_entry < 64 ||
-        object->section_names >= object->section_count ||
-        !bytes_u64(object->bytes, names + 24, &names_at) ||
-        !bytes_u64(object->bytes, names + 32, &names_size) ||
-        !bytes_part(object->bytes, names_at, names_size, &texts)) {
-        return false;
-    }
-    for (uint64_t i = 0; i < object->section_count && i < SECTIONS; i++) {
-        uint64_t at = object->section_table + i * object->section_entry;
-        uint32_t name_at;
+    for (uint32_t i = 0; i < elf->section_count && i < MAX_SECTIONS; i++) {
         const char *text;
-        if (bytes_u32(object->bytes, at, &name_at) && bytes_text(texts, name_at, 64, &text) &&
-            strcmp(text, name) == 0) {
-            return bytes_u64(object->bytes, at + 24, &offset) &&
-                   bytes_u64(object->bytes, at + 32, &size) &&
-                   bytes_part(object->bytes, offset, size, out_part);
+        if (section_at(elf, i, &section) && section.type != SHT_NOBITS &&
+            bytes_text(names, section.name, MAX_NAME, &text) && text_equal(text, name)) {
+            return bytes_part(elf->file, section.offset, section.size, out_bytes);
         }
     }
     return false;
-}
-
-static void find_strings(const struct object *object, struct bytes *out_strings)
-{
-    if (named_section(object, ".rodata", out_strings)) {
-        return;
-    }
-    for (unsigned i = 0; i < object->segment_count; i++) {
-        const struct segment *segment = &object->segments[i];
-        if (segment->type == PT_LOAD && segment->flags == 4) {
-            bytes_part(object->bytes, segment->offset, segment->size, out_strings);
-        }
-    }
-}
-
-void elf_identify(struct arena *arena, struct bytes bytes, const char *export_name,
-                  struct identity *identity, struct bytes *out_strings)
-{
-    struct object object = {.bytes = bytes};
-    struct dynamic dynamic;
-    struct bytes strings;
-    size_t capacity = 0;
-    *out_strings = (struct bytes){0};
-    identity->is_elf = true;
-    identity->problem = read_headers(arena, &object, identity);
-    identity->is_library = identity->problem == NULL;
-    if (identity->problem != NULL || object.segment_count == 0) {
-        return; /* damaged, or of a kind that is known by its header alone */
-    }
-    if (!read_dynamic(&object, &dynamic) || !string_table(&object, &dynamic, &strings)) {
-        identity->problem = "has no dynamic section: it cannot be loaded";
-        identity->is_library = false;
-        return;
-    }
-    identity->internal_name = string_at(arena, strings, dynamic.soname);
-    identity->run_path = string_at(arena, strings, dynamic.run_path);
-    for (size_t i = 0; i < dynamic.needed_count; i++) {
-        const char *name = string_at(arena, strings, dynamic.needed[i]);
-        if (name != NULL) {
-            *(const char **)arena_push(arena, &identity->imports, &identity->import_count,
-                                       &capacity, sizeof name) = name;
-        }
-    }
-    if (export_name != NULL) {
-        identify_symbol(&object, &dynamic, strings, export_name, identity);
-    }
-    find_strings(&object, out_strings);
 }

@@ -226,15 +226,16 @@ static int fitness(const struct claim *claim, const struct install *install)
     return fit;
 }
 
-/* "nvidia_cudnn_cu12" -> 12 */
+/* "nvidia-cudnn-cu12" -> 12 */
 static int cuda_of_name(const char *name)
 {
     struct version version;
-    const char *at = strstr(name, "_cu");
-    at = at == NULL ? strstr(name, "-cu") : at;
-    return at != NULL && version_parse(at + 3, &version) && version.part[0] < 1000
-               ? (int)version.part[0]
-               : 0;
+    for (const char *at = strstr(name, "-cu"); at != NULL; at = strstr(at + 1, "-cu")) {
+        if (version_parse(at + 3, &version) && version.part[0] < 1000) {
+            return (int)version.part[0];
+        }
+    }
+    return 0;
 }
 
 static bool claim_of_dist_info(struct arena *arena, const struct site *site, const char *entry,

@@ -1,7 +1,7 @@
 #include "inventory/files.h"
 
-#include <pthread.h>
-#include <stdint.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -9,176 +9,118 @@
 #include "base/text.h"
 #include "inventory/cudnn_files.csv.h"
 
-enum { ROWS = 128, COLUMNS = 9 };
+enum { MAX_FIELDS = 16, MAX_NAME_NUMBER = 999 };
 
-static struct cudnn_file rows[ROWS];
-static size_t row_count;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+struct table {
+    struct arena arena;
+    struct cudnn_file *rows;
+    size_t count, capacity;
+};
 
-/* "cudnn_ops64_9.dll" -> "libcudnn_ops.so.9", "cudnn64_9.dll" -> "libcudnn.so.9" */
-static const char *linux_name(struct arena *arena, const char *windows_name, int generation)
+/* ---- names ---- */
+
+static bool is_component_character(char c)
 {
-    const char *end = strstr(windows_name, "64_");
-    int length = end == NULL ? (int)strlen(windows_name) : (int)(end - windows_name);
-    return arena_printf(arena, "lib%.*s.so.%d", length, windows_name, generation);
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-static void add_row(struct arena *arena, char **cells)
+static char lower(char c)
 {
-    if (row_count == ROWS) {
-        log_fatal("cudnn_files.csv has more than %d rows", ROWS);
-    }
-    struct cudnn_file *row = &rows[row_count++];
-    uint64_t generation = 0;
-    text_to_u64(cells[0], 99, &generation);
-    row->generation = (int)generation;
-    row->component = cells[1];
-    row->windows_name = cells[2];
-    row->linux_name = linux_name(arena, cells[2], row->generation);
-    row->required = text_equal(cells[3], "jit")    ? FILES_JIT
-                    : text_equal(cells[3], "full") ? FILES_FULL
-                                                   : FILES_OPTIONAL;
-    version_parse(cells[4], &row->since);
-    row->has_resource = text_equal(cells[5], "yes");
-    row->version_export = *cells[6] == '\0' ? NULL : cells[6];
-    row->imports = *cells[7] == '\0' ? NULL : cells[7];
-    row->names_cuda = text_equal(cells[8], "yes");
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Plain CSV: no quotes, `#` begins a comment line, the first other line names the columns. */
-static void parse_line(struct arena *arena, char *line, bool *seen_heads)
+/* "" -> "shim", "_ops_infer" -> "ops_infer". Anything else after "cudnn" is another product. */
+static bool read_component(const char *text, size_t length, bool fold, char out[48])
 {
-    char *cells[COLUMNS];
-    size_t count = 0;
-    if (*line == '#' || *line == '\0') {
-        return;
+    if (length == 0) {
+        return text_copy(out, 48, "shim");
     }
-    for (char *at = line; at != NULL && count < COLUMNS; count++) {
-        cells[count] = at;
-        at = strchr(at, ',');
-        if (at != NULL) {
-            *at++ = '\0';
-        }
-    }
-    if (count != COLUMNS) {
-        log_fatal("cudnn_files.csv: a row of %zu columns", count);
-    }
-    if (*seen_heads) {
-        add_row(arena, cells);
-    }
-    *seen_heads = true;
-}
-
-static void parse(void)
-{
-    static struct arena arena; /* lives as long as the process, like the table */
-    bool seen_heads = false;
-    char *text = arena_strndup(&arena, inventory_cudnn_files, inventory_cudnn_files_size);
-    for (char *line = text; line != NULL;) {
-        char *end = strchr(line, '\n');
-        if (end != NULL) {
-            *end++ = '\0';
-        }
-        parse_line(&arena, line, &seen_heads);
-        line = end;
-    }
-}
-
-size_t files_count(void)
-{
-    pthread_once(&once, parse);
-    return row_count;
-}
-
-const struct cudnn_file *files_at(size_t index)
-{
-    return index < files_count() ? &rows[index] : NULL;
-}
-
-/* "libcudnn_ops.so.9" is libcudnn_ops.so.9 itself and libcudnn_ops.so.9.5.0. */
-static bool is_linux_name(const char *file_name, const char *linux_name_text)
-{
-    size_t length = strlen(linux_name_text);
-    return text_has_prefix(file_name, linux_name_text) &&
-           (file_name[length] == '\0' || file_name[length] == '.');
-}
-
-const struct cudnn_file *files_find(const char *file_name)
-{
-    for (size_t i = 0; i < files_count(); i++) {
-        if (text_equal_nocase(rows[i].windows_name, file_name) ||
-            is_linux_name(file_name, rows[i].linux_name)) {
-            return &rows[i];
-        }
-    }
-    return NULL;
-}
-
-/* "cudnn" or "cudnn_<component>"; what follows the underscore is the component. */
-static bool take_component(const char *text, size_t length, struct files_name *name)
-{
-    static const char base[] = "cudnn";
-    size_t base_length = sizeof base - 1;
-    if (length == base_length) {
-        text_copy(name->component, sizeof name->component, name->generation <= 7 ? "all" : "shim");
-        return true;
-    }
-    if (length < base_length + 2 || text[base_length] != '_' ||
-        length - base_length - 1 >= sizeof name->component) {
+    if (text[0] != '_' || length < 2 || length > 48) {
         return false;
     }
-    for (size_t i = 0; i < length - base_length - 1; i++) {
-        char c = text[base_length + 1 + i];
-        name->component[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    for (size_t i = 1; i < length; i++) {
+        char c = fold ? lower(text[i]) : text[i];
+        if (!is_component_character(c)) {
+            return false;
+        }
+        out[i - 1] = c;
     }
-    name->component[length - base_length - 1] = '\0';
+    out[length - 1] = '\0';
+    return !text_has_prefix(out, "frontend");
+}
+
+/* Up to four numbers joined by dots, and nothing else. */
+static bool read_numbers(const char *text, struct version *out)
+{
+    struct version version = {0};
+    for (;;) {
+        uint32_t number = 0;
+        const char *start = text;
+        for (; *text >= '0' && *text <= '9'; text++) {
+            number = number * 10 + (uint32_t)(*text - '0');
+            if (number > MAX_NAME_NUMBER) {
+                return false;
+            }
+        }
+        if (text == start || version.count == 4) {
+            return false;
+        }
+        version.part[version.count++] = number;
+        if (*text == '\0') {
+            *out = version;
+            return version.part[0] > 0;
+        }
+        if (*text++ != '.') {
+            return false;
+        }
+    }
+}
+
+static bool parse_windows(const char *name, struct files_name *out)
+{
+    size_t length = strlen(name);
+    char digits[8] = "";
+    struct version number;
+    if (!text_has_prefix_nocase(name, "cudnn") || !text_has_suffix_nocase(name, ".dll")) {
+        return false;
+    }
+    size_t start = length - strlen(".dll");
+    size_t end = start;
+    while (start > 0 && name[start - 1] >= '0' && name[start - 1] <= '9') {
+        start--;
+    }
+    if (end - start >= sizeof digits || start < strlen("cudnn64_") ||
+        memcmp(name + start - 3, "64_", 3) != 0) {
+        return false;
+    }
+    memcpy(digits, name + start, end - start);
+    size_t component = start - 3 - strlen("cudnn");
+    if (!read_numbers(digits, &number) ||
+        !read_component(name + strlen("cudnn"), component, true, out->component)) {
+        return false;
+    }
+    out->generation = (int)number.part[0];
+    out->windows = true;
     return true;
 }
 
-/* cudnn64_9.dll, cudnn_ops64_9.dll */
-static bool parse_windows(const char *file_name, struct files_name *name)
+static bool parse_linux(const char *name, struct files_name *out)
 {
-    size_t length = strlen(file_name);
-    uint64_t generation;
-    char digits[4] = "";
-    if (!text_has_prefix_nocase(file_name, "cudnn") || !text_has_suffix_nocase(file_name, ".dll")) {
+    const char *so = strstr(name, ".so.");
+    struct version version;
+    if (!text_has_prefix(name, "libcudnn") || so == NULL ||
+        !read_numbers(so + strlen(".so."), &version)) {
         return false;
     }
-    const char *end = file_name + length - 4;
-    const char *mark = end;
-    while (mark > file_name && mark[-1] >= '0' && mark[-1] <= '9') {
-        mark--;
-    }
-    if (mark == end || end - mark > 2 || mark - file_name < 3 || memcmp(mark - 3, "64_", 3) != 0) {
+    const char *component = name + strlen("libcudnn");
+    if (!read_component(component, (size_t)(so - component), false, out->component)) {
         return false;
     }
-    memcpy(digits, mark, (size_t)(end - mark));
-    if (!text_to_u64(digits, 99, &generation)) {
-        return false;
+    out->generation = (int)version.part[0];
+    if (version.count > 1) {
+        out->version = version;
     }
-    name->generation = (int)generation;
-    name->windows = true;
-    return take_component(file_name, (size_t)(mark - 3 - file_name), name);
-}
-
-/* libcudnn.so.9, libcudnn_ops.so.9.5.0; not libcudnn.so, a development link */
-static bool parse_linux(const char *file_name, struct files_name *name)
-{
-    struct version version = {0};
-    const char *mark = strstr(file_name, ".so.");
-    if (mark == NULL || !text_has_prefix(file_name, "libcudnn")) {
-        return false;
-    }
-    const char *digits = mark + strlen(".so.");
-    if (strspn(digits, "0123456789.") != strlen(digits) || !version_parse(digits, &version) ||
-        version.part[0] > 99) {
-        return false;
-    }
-    name->generation = (int)version.part[0];
-    if (version.count >= 3) {
-        name->version = version;
-    }
-    return take_component(file_name + 3, (size_t)(mark - file_name - 3), name);
+    return true;
 }
 
 bool files_parse_name(const char *file_name, struct files_name *out_name)
@@ -189,4 +131,148 @@ bool files_parse_name(const char *file_name, struct files_name *out_name)
     }
     *out_name = name;
     return true;
+}
+
+/* ---- the table ---- */
+
+/* Cuts a line at its commas, in place; the fields of the file need no quotes. */
+static size_t split(char *line, char *fields[MAX_FIELDS])
+{
+    size_t count = 0;
+    while (line != NULL && count < MAX_FIELDS) {
+        char *comma = strchr(line, ',');
+        if (comma != NULL) {
+            *comma++ = '\0';
+        }
+        fields[count++] = text_strip(line);
+        line = comma;
+    }
+    return count;
+}
+
+/* "cudnn_ops64_9.dll", 9 -> "libcudnn_ops.so.9" */
+static const char *linux_name_of(struct arena *arena, const char *windows_name)
+{
+    struct files_name name;
+    if (!files_parse_name(windows_name, &name)) {
+        log_fatal("inventory/cudnn_files.csv: '%s' is no cuDNN library's name", windows_name);
+    }
+    bool shim = text_equal(name.component, "shim");
+    return arena_printf(arena, "libcudnn%s%s.so.%d", shim ? "" : "_", shim ? "" : name.component,
+                        name.generation);
+}
+
+static enum files_requirement requirement_of(const char *text)
+{
+    if (text_equal(text, "jit")) {
+        return FILES_JIT;
+    }
+    return text_equal(text, "optional") ? FILES_OPTIONAL : FILES_FULL;
+}
+
+/* The columns in the order of the file's head line. */
+static void add_row(struct table *table, char *fields[MAX_FIELDS], size_t count)
+{
+    enum {
+        GENERATION,
+        COMPONENT,
+        WINDOWS_NAME,
+        REQUIRED,
+        SINCE,
+        RESOURCE,
+        EXPORT,
+        IMPORTS,
+        NAMES_CUDA,
+        COLUMNS
+    };
+    uint64_t generation;
+    if (count < COLUMNS || !text_to_u64(fields[GENERATION], MAX_NAME_NUMBER, &generation)) {
+        log_fatal("inventory/cudnn_files.csv: a row with %zu fields", count);
+    }
+    struct cudnn_file *row =
+        arena_push(&table->arena, &table->rows, &table->count, &table->capacity, sizeof *row);
+    row->generation = (int)generation;
+    row->component = fields[COMPONENT];
+    row->windows_name = fields[WINDOWS_NAME];
+    row->linux_name = linux_name_of(&table->arena, fields[WINDOWS_NAME]);
+    row->required = requirement_of(fields[REQUIRED]);
+    version_parse(fields[SINCE], &row->since); /* stays unknown when empty */
+    row->has_resource = !text_equal(fields[RESOURCE], "no");
+    row->version_export = fields[EXPORT][0] == '\0' ? NULL : fields[EXPORT];
+    row->imports = fields[IMPORTS][0] == '\0' ? NULL : fields[IMPORTS];
+    row->names_cuda = text_equal(fields[NAMES_CUDA], "yes");
+}
+
+static struct table *parse_table(void)
+{
+    struct table *table = calloc(1, sizeof *table);
+    if (table == NULL) {
+        log_fatal("out of memory: the table of cuDNN's files");
+    }
+    char *line = arena_strndup(&table->arena, inventory_cudnn_files, inventory_cudnn_files_size);
+    bool head = true;
+    while (line != NULL) {
+        char *next = strchr(line, '\n');
+        if (next != NULL) {
+            *next++ = '\0';
+        }
+        char *fields[MAX_FIELDS];
+        if (line[0] != '#' && line[0] != '\0') {
+            size_t count = split(line, fields);
+            if (!head) {
+                add_row(table, fields, count);
+            }
+            head = false;
+        }
+        line = next;
+    }
+    return table;
+}
+
+/* Several threads may come first: each parses, one publishes, the others throw theirs away. */
+static const struct table *table_get(void)
+{
+    static _Atomic(struct table *) published;
+    struct table *table = atomic_load(&published);
+    if (table != NULL) {
+        return table;
+    }
+    struct table *mine = parse_table();
+    if (atomic_compare_exchange_strong(&published, &table, mine)) {
+        return mine;
+    }
+    arena_done(&mine->arena);
+    free(mine);
+    return table;
+}
+
+size_t files_count(void)
+{
+    return table_get()->count;
+}
+
+const struct cudnn_file *files_at(size_t index)
+{
+    const struct table *table = table_get();
+    return index < table->count ? &table->rows[index] : NULL;
+}
+
+const struct cudnn_file *files_find(const char *file_name)
+{
+    struct files_name name;
+    if (!files_parse_name(file_name, &name)) {
+        return NULL;
+    }
+    const struct table *table = table_get();
+    for (size_t i = 0; i < table->count; i++) {
+        const struct cudnn_file *row = &table->rows[i];
+        bool same = name.windows ? text_equal_nocase(row->windows_name, file_name)
+                                 : text_has_prefix(file_name, row->linux_name) &&
+                                       (file_name[strlen(row->linux_name)] == '\0' ||
+                                        file_name[strlen(row->linux_name)] == '.');
+        if (same) {
+            return row;
+        }
+    }
+    return NULL;
 }

@@ -4,158 +4,295 @@
 
 #include "base/text.h"
 #include "inventory/cache.h"
+#include "inventory/cuda_names.h"
 #include "inventory/elf.h"
 #include "inventory/files.h"
+#include "inventory/not_library.h"
 #include "inventory/pe.h"
+#include "inventory/version_symbol.h"
 #include "os/file.h"
 
-/* Names of CUDA's libraries stand within the first megabytes of a file's read-only data; the rest,
-   in the engines, is tables. Seen: at most 5 MB in NVIDIA's files of 8.9 to 9.28. */
-enum { STRINGS_BYTES = 8 * 1024 * 1024 };
+/* What is searched for names of CUDA libraries at most. In NVIDIA's files the whole .rdata or
+   .rodata of those that have such names is 1 to 6.4 MB. */
+enum { MAX_SEARCHED_BYTES = 16 * 1024 * 1024 };
 
-/* ---- which CUDA a file was built for ---- */
-
-struct library_name {
-    const char *before, *after; /* the digits between them are the major */
+/* What the caller knows of a file besides its bytes. */
+struct hints {
+    const char *file_name;   /* NULL */
+    const char *export_name; /* version symbol to look for; NULL */
+    bool search_cuda;        /* search read-only data for names of CUDA libraries */
 };
 
-static const struct library_name library_names[] = {
-    {"cublasLt64_", ".dll"},
-    {"cublas64_", ".dll"},
-    {"libcublasLt.so.", ""},
-    {"libcublas.so.", ""},
-};
-
-/* Majors of one or two digits: "cublas64_100.dll" of CUDA 10.0 counts as 10 as well. */
-static int major_at(struct bytes strings, uint64_t at, const char *after)
+/* A cuDNN library that the table does not know yet is searched; other libraries are not. */
+static struct hints hints_of(const char *file_name)
 {
-    char digits[4] = "";
-    size_t count = 0;
-    uint8_t c = 0;
-    while (count < 3 && bytes_u8(strings, at + count, &c) && c >= '0' && c <= '9') {
-        digits[count++] = (char)c;
-    }
-    size_t after_length = strlen(after);
-    /* What follows the digits: ".dll" and the end of the text, or at once its end. */
-    if (count == 0 || !bytes_has(strings, at + count, after_length + 1) ||
-        memcmp(strings.data + at + count, after, after_length) != 0 ||
-        strings.data[at + count + after_length] != '\0') {
-        return 0;
-    }
-    uint64_t value;
-    if (!text_to_u64(digits, 999, &value)) {
-        return 0;
-    }
-    return (int)(value >= 100 ? value / 10 : value);
-}
-
-/* 0 when nothing is named, or libraries of two majors are. */
-static int cuda_major(struct bytes strings)
-{
-    int found = 0;
-    strings.size = strings.size < STRINGS_BYTES ? strings.size : STRINGS_BYTES;
-    for (size_t i = 0; i < sizeof library_names / sizeof *library_names; i++) {
-        const char *before = library_names[i].before;
-        size_t length = strlen(before);
-        uint64_t at = 0;
-        while (bytes_find(strings, at, before, length, &at)) {
-            int major = major_at(strings, at + length, library_names[i].after);
-            if (major != 0 && found != 0 && major != found) {
-                return 0;
-            }
-            found = major != 0 ? major : found;
-            at += length;
-        }
-    }
-    return found;
-}
-
-/* ---- files that are no libraries ---- */
-
-static const char *what_it_is(struct bytes bytes)
-{
-    static const struct {
-        const char *begins;
-        const char *problem;
-    } known[] = {
-        {"version https://git-lfs", "is a Git LFS pointer, not a library: fetch the real file"},
-        {"<!DOCTYPE", "is a web page, not a library: the download went wrong"},
-        {"<!doctype", "is a web page, not a library: the download went wrong"},
-        {"<html", "is a web page, not a library: the download went wrong"},
-        {"<HTML", "is a web page, not a library: the download went wrong"},
-        {"PK\x03\x04", "is a zip archive, not a library: unpack it"},
-        {"!<arch>", "is a static or import library, not one that can be loaded"},
-        {"\x1f\x8b", "is a gzip archive, not a library: unpack it"},
-        {"\xfd"
-         "7zXZ",
-         "is an xz archive, not a library: unpack it"},
+    struct files_name name;
+    const struct cudnn_file *row = files_find(file_name);
+    return (struct hints){
+        .file_name = file_name,
+        .export_name = row != NULL ? row->version_export : NULL,
+        .search_cuda = row != NULL ? row->names_cuda : files_parse_name(file_name, &name),
     };
-    if (bytes.size == 0) {
-        return "is empty";
-    }
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        size_t length = strlen(known[i].begins);
-        if (bytes_has(bytes, 0, length) && memcmp(bytes.data, known[i].begins, length) == 0) {
-            return known[i].problem;
-        }
-    }
-    return "is no library: it begins like none";
 }
 
-static void identify_any(struct arena *arena, struct bytes bytes, const char *export_name,
-                         bool names_cuda, struct identity *identity)
+/* The symbols to try: the one of the name it is known by, and the one of the name it gives itself,
+   which is what a renamed copy still has. */
+static size_t exports_to_try(const struct hints *hints, const char *internal_name,
+                             const char *out_names[2])
 {
-    struct bytes strings = {0};
-    if (pe_is(bytes)) {
-        pe_identify(arena, bytes, export_name, identity, &strings);
-    } else if (elf_is(bytes)) {
-        elf_identify(arena, bytes, export_name, identity, &strings);
-    } else {
-        identity->problem = what_it_is(bytes);
+    size_t count = 0;
+    const struct cudnn_file *own = internal_name != NULL ? files_find(internal_name) : NULL;
+    if (hints->export_name != NULL) {
+        out_names[count++] = hints->export_name;
     }
-    if (names_cuda && identity->is_library) {
-        identity->cuda_major = cuda_major(strings);
+    if (own != NULL && own->version_export != NULL &&
+        (count == 0 || !text_equal(own->version_export, out_names[0]))) {
+        out_names[count++] = own->version_export;
     }
+    return count;
+}
+
+/* Names that it imports say it as well as names in its data, and cost nothing. */
+static int cuda_major_of(const struct identity *identity, const struct bytes *data)
+{
+    struct cuda_names names = {0};
+    for (size_t i = 0; i < identity->import_count; i++) {
+        cuda_names_add(&names, identity->imports[i]);
+    }
+    for (size_t i = 0; i < identity->delay_import_count; i++) {
+        cuda_names_add(&names, identity->delay_imports[i]);
+    }
+    if (data != NULL) {
+        struct bytes part = *data;
+        if (part.size > MAX_SEARCHED_BYTES) {
+            part.size = MAX_SEARCHED_BYTES;
+        }
+        cuda_names_search(&names, part);
+    }
+    return cuda_names_result(&names);
+}
+
+/* ---- PE ---- */
+
+static enum arch pe_arch(uint16_t machine)
+{
+    switch (machine) {
+    case PE_MACHINE_AMD64:
+        return ARCH_X86_64;
+    case PE_MACHINE_I386:
+        return ARCH_X86;
+    case PE_MACHINE_ARM64:
+        return ARCH_ARM64;
+    case 0:
+        return ARCH_UNKNOWN;
+    default:
+        return ARCH_OTHER;
+    }
+}
+
+/* The resource first: it has all four numbers. In every real file that has both (ops, adv of 9,
+   five libraries of 8) the symbol says the same, so it is read only where there is no resource. */
+static void pe_version(struct arena *arena, const struct pe *pe, const struct hints *hints,
+                       struct identity *out)
+{
+    const char *original_name;
+    if (pe_version_resource(arena, pe, &out->version, &original_name)) {
+        out->internal_name = original_name;
+    }
+    if (out->internal_name == NULL) {
+        out->internal_name = pe_export_name(arena, pe);
+    }
+    if (version_known(out->version)) {
+        out->version_source = VERSION_SOURCE_RESOURCE;
+        return;
+    }
+    const char *names[2];
+    size_t count = exports_to_try(hints, out->internal_name, names);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t value;
+        if (pe_export_u32(pe, names[i], &value) && version_symbol_decode(value, &out->version)) {
+            out->version_source = VERSION_SOURCE_EXPORT;
+            return;
+        }
+    }
+}
+
+/* Where Microsoft's linker puts texts. Not .nv_fatb and .nvFatBi (code for GPUs, up to 94 % of
+   a file), not .cask_re. */
+static bool pe_read_only_data(const struct pe *pe, struct bytes *out)
+{
+    for (uint32_t i = 0; i < pe->section_count; i++) {
+        struct pe_section section;
+        if (pe_section_at(pe, i, &section) && text_equal(section.name, ".rdata")) {
+            return pe_section_bytes(pe, &section, out);
+        }
+    }
+    return false;
+}
+
+static void identify_pe(struct arena *arena, struct bytes bytes, const struct hints *hints,
+                        struct identity *out)
+{
+    struct pe pe;
+    struct bytes data;
+    out->problem = pe_open(arena, bytes, &pe);
+    out->arch = pe_arch(pe.machine);
+    if (out->problem != NULL) {
+        return;
+    }
+    if (!pe.is_dll) {
+        out->problem = "is a program, not a library";
+    }
+    out->is_library = pe.is_dll;
+    pe_version(arena, &pe, hints, out);
+    pe_imports(arena, &pe, PE_DIRECTORY_IMPORT, &out->imports, &out->import_count);
+    pe_imports(arena, &pe, PE_DIRECTORY_DELAY_IMPORT, &out->delay_imports,
+               &out->delay_import_count);
+    bool search = hints->search_cuda && pe_read_only_data(&pe, &data);
+    out->cuda_major = cuda_major_of(out, search ? &data : NULL);
+}
+
+/* ---- ELF ---- */
+
+static enum arch elf_arch(const struct elf *elf)
+{
+    if (!elf->is_64) {
+        return elf->machine == ELF_MACHINE_386 ? ARCH_X86 : ARCH_OTHER;
+    }
+    switch (elf->machine) {
+    case ELF_MACHINE_X86_64:
+        return ARCH_X86_64;
+    case ELF_MACHINE_AARCH64:
+        return ARCH_ARM64;
+    default:
+        return ARCH_OTHER;
+    }
+}
+
+static const char *elf_kind_problem(const struct elf *elf)
+{
+    switch (elf->type) {
+    case ELF_TYPE_DYN:
+        return NULL;
+    case ELF_TYPE_EXEC:
+        return "is a program, not a library";
+    case ELF_TYPE_REL:
+        return "is an object file, not a library";
+    case ELF_TYPE_CORE:
+        return "is a memory dump, not a library";
+    default:
+        return "has a damaged header: it says no known kind of ELF file";
+    }
+}
+
+static void elf_version(const struct elf *elf, const struct elf_dynamic *dynamic,
+                        const struct hints *hints, struct identity *out)
+{
+    const char *names[2];
+    size_t count = exports_to_try(hints, out->internal_name, names);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t value;
+        if (elf_symbol_u32(elf, dynamic, names[i], &value) &&
+            version_symbol_decode(value, &out->version)) {
+            out->version_source = VERSION_SOURCE_EXPORT;
+            return;
+        }
+    }
+    struct files_name name;
+    if (hints->file_name != NULL && files_parse_name(hints->file_name, &name) &&
+        version_known(name.version)) {
+        out->version = name.version;
+        out->version_source = VERSION_SOURCE_FILE_NAME;
+    }
+}
+
+static void identify_elf(struct arena *arena, struct bytes bytes, const struct hints *hints,
+                         struct identity *out)
+{
+    struct elf elf;
+    struct elf_dynamic dynamic;
+    struct bytes data;
+    out->is_elf = true;
+    out->problem = elf_open(arena, bytes, &elf);
+    if (bytes_has(bytes, 0, 20)) {
+        out->arch = elf_arch(&elf);
+    }
+    if (out->problem != NULL) {
+        return;
+    }
+    if (!elf.is_64 || !elf.is_little) { /* a library, but not for any machine served here */
+        out->is_library = true;
+        return;
+    }
+    out->problem = elf_kind_problem(&elf);
+    if (!elf_dynamic(arena, &elf, &dynamic)) {
+        if (out->problem == NULL) {
+            out->problem = "has no dynamic section, so that nothing can load it";
+        }
+        return;
+    }
+    out->is_library = out->problem == NULL;
+    out->internal_name = dynamic.soname;
+    out->run_path = dynamic.run_path;
+    out->imports = dynamic.needed;
+    out->import_count = dynamic.needed_count;
+    elf_version(&elf, &dynamic, hints, out);
+    bool search = hints->search_cuda && elf_section(&elf, ".rodata", &data);
+    out->cuda_major = cuda_major_of(out, search ? &data : NULL);
+}
+
+/* ---- */
+
+static void identify(struct arena *arena, struct bytes bytes, const struct hints *hints,
+                     struct identity *out)
+{
+    struct identity identity = {.size_bytes = bytes.size};
+    switch (not_library_format(bytes)) {
+    case FORMAT_PE:
+        identify_pe(arena, bytes, hints, &identity);
+        break;
+    case FORMAT_ELF:
+        identify_elf(arena, bytes, hints, &identity);
+        break;
+    case FORMAT_OTHER:
+        identity.problem = not_library_problem(bytes);
+        break;
+    }
+    *out = identity;
 }
 
 void identify_bytes(struct arena *arena, struct bytes bytes, const char *export_name,
                     struct identity *out_identity)
 {
-    struct identity identity = {.size_bytes = bytes.size};
-    identify_any(arena, bytes, export_name, true, &identity);
-    *out_identity = identity;
+    const struct hints hints = {.export_name = export_name, .search_cuda = true};
+    identify(arena, bytes, &hints, out_identity);
 }
 
-/* ---- from the disk ---- */
+void identify_bytes_named(struct arena *arena, struct bytes bytes, const char *file_name,
+                          struct identity *out_identity)
+{
+    const struct hints hints = hints_of(file_name);
+    identify(arena, bytes, &hints, out_identity);
+}
 
+/* What the reader of a mapped file works with and leaves behind: all of it in the arena or here,
+   as a read error leaves the reader by a jump. */
 struct reading {
-    struct arena *arena; /* kept when the reading is left by a jump: nothing is lost but memory */
-    const struct cudnn_file *row;
+    struct arena *arena;
+    struct hints hints;
+    struct os_file_info info;
     struct identity identity;
 };
 
 static int read_mapped(struct bytes bytes, const struct os_file_info *info, void *context,
                        struct err *err)
 {
-    (void)err;
     struct reading *reading = context;
-    struct identity identity = {.size_bytes = info->size_bytes,
-                                .modified_at_ms = info->modified_at_ms};
-    identify_any(reading->arena, bytes, reading->row == NULL ? NULL : reading->row->version_export,
-                 reading->row != NULL && reading->row->names_cuda, &identity);
-    reading->identity = identity;
+    (void)err;
+    reading->info = *info;
+    identify(reading->arena, bytes, &reading->hints, &reading->identity);
+    reading->identity.modified_at_ms = info->modified_at_ms;
     return 0;
-}
-
-/* libcudnn.so.9.5.0 says its version by its name; a weaker witness than the bytes. */
-static void version_from_name(const char *file_name, struct identity *identity)
-{
-    struct files_name name;
-    if (identity->is_library && !version_known(identity->version) &&
-        files_parse_name(file_name, &name) && version_known(name.version)) {
-        identity->version = name.version;
-        identity->version_source = VERSION_SOURCE_FILE_NAME;
-    }
 }
 
 int identify_library(struct arena *arena, struct inventory_cache *cache, const char *system_path,
@@ -166,24 +303,19 @@ int identify_library(struct arena *arena, struct inventory_cache *cache, const c
     if (code != 0) {
         return code;
     }
-    if (info.type == OS_FILE_DIRECTORY) {
-        return err_set(err, ERR_FORMAT, "is a directory");
-    }
     if (info.type != OS_FILE_REGULAR) {
-        return err_set(err, ERR_FORMAT, "is a pipe or device");
+        return err_set(err, ERR_FORMAT, "'%s' is not a regular file", system_path);
     }
-    if (cache_get(cache, arena, system_path, &info, out_identity)) {
+    if (cache != NULL && cache_get(cache, arena, system_path, file_name, &info, out_identity)) {
         return 0;
     }
-    struct reading reading = {.arena = arena, .row = files_find(file_name)};
+    struct reading reading = {.arena = arena, .hints = hints_of(file_name)};
     code = os_file_with_map(system_path, read_mapped, &reading, err);
     if (code != 0) {
         return code;
     }
-    version_from_name(file_name, &reading.identity);
-    if (info.size_bytes == reading.identity.size_bytes &&
-        info.modified_at_ms == reading.identity.modified_at_ms) {
-        cache_put(cache, system_path, &info, &reading.identity); /* it did not change meanwhile */
+    if (cache != NULL) {
+        cache_put(cache, system_path, file_name, &reading.info, &reading.identity);
     }
     *out_identity = reading.identity;
     return 0;

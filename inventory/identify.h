@@ -20,6 +20,8 @@ struct identity {
     int cuda_major;            /* from the names of the CUDA libraries it loads; 0 = none there */
     const char **imports;      /* DLL names / DT_NEEDED */
     size_t import_count;
+    const char **delay_imports; /* PE: those it loads at first use */
+    size_t delay_import_count;
     const char *run_path; /* ELF DT_RUNPATH or DT_RPATH; NULL */
     uint64_t size_bytes;
     int64_t modified_at_ms;
@@ -32,6 +34,13 @@ struct identity {
    directory: ERR_FORMAT). */
 int identify_library(struct arena *arena, struct inventory_cache *cache, const char *system_path,
                      const char *file_name, struct identity *out_identity, struct err *err);
+
+/* The same from bytes in memory, known by `file_name`: its table row tells which version symbol to
+   look for and whether names of CUDA libraries are worth searching its read-only data; a versioned
+   name ("libcudnn.so.9.5.0") is an ELF file's version when nothing in it says one. So of a link
+   pass the name with the most in it: the resolved target's when that is a cuDNN name. */
+void identify_bytes_named(struct arena *arena, struct bytes bytes, const char *file_name,
+                          struct identity *out_identity);
 
 /* The same from bytes in memory; `export_name` may be NULL. For tests and fuzzers too. */
 void identify_bytes(struct arena *arena, struct bytes bytes, const char *export_name,

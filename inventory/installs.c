@@ -40,11 +40,11 @@ static struct candidate *find_candidate(const struct candidates *candidates, uin
 
 /* Only what holds a cuDNN: a machine has hundreds of directories that could. */
 static struct candidate *add_candidate(struct look *look, struct candidates *candidates,
-                                       const char *canonical, uint64_t key)
+                                       const char *canonical, uint64_t key, enum look_care care)
 {
     const char **names;
     size_t count;
-    if (!libraries_names(look, canonical, LOOK_WANTED, &names, &count)) {
+    if (!libraries_names(look, canonical, care, &names, &count)) {
         return NULL;
     }
     if (candidates->count >= INSTALLS_LIMIT) {
@@ -59,15 +59,16 @@ static struct candidate *add_candidate(struct look *look, struct candidates *can
 
 void candidates_add(struct look *look, struct candidates *candidates, const struct source *source)
 {
-    const char *canonical =
-        applies(source) ? look_directory(look, source->path, LOOK_WANTED) : NULL;
+    bool guessed = source->place != NULL && source->place->from == PLACE_HOME;
+    enum look_care care = guessed ? LOOK_GUESS : LOOK_WANTED;
+    const char *canonical = applies(source) ? look_directory(look, source->path, care) : NULL;
     if (canonical == NULL) {
         return;
     }
     uint64_t key = places_key(canonical);
     struct candidate *candidate = find_candidate(candidates, key, canonical);
     bool is_new = candidate == NULL;
-    candidate = is_new ? add_candidate(look, candidates, canonical, key) : candidate;
+    candidate = is_new ? add_candidate(look, candidates, canonical, key, care) : candidate;
     if (candidate == NULL) {
         return;
     }
@@ -86,18 +87,25 @@ void candidates_add(struct look *look, struct candidates *candidates, const stru
 
 /* ---- what an install is ---- */
 
-static bool component_has_cudnn(const char *path)
+static bool has_cudnn(const char *name)
 {
-    for (; *path != '\0'; path++) {
-        if (text_has_prefix_nocase(path, "cudnn")) {
+    for (; *name != '\0'; name++) {
+        if (text_has_prefix_nocase(name, "cudnn")) {
             return true;
         }
     }
     return false;
 }
 
-/* The root of an unpacked archive: a directory of which cuDNN is part of the name, with include
-   beside bin or lib; NULL for any other directory. */
+/* "cudnn-linux-x86_64-9.5.0.50_cuda12-archive", or "cudnn/9.5.0" as people sort them. */
+static bool is_named_after_cudnn(struct look *look, const char *path)
+{
+    return has_cudnn(os_path_name(path)) ||
+           has_cudnn(os_path_name(os_path_parent(look->arena, path)));
+}
+
+/* The root of an unpacked archive: a directory named after cuDNN with include beside bin or lib;
+   NULL for any other directory. */
 static const char *archive_root(struct look *look, const char *path)
 {
     static const char *const folders[] = {"bin", "lib", "lib64", NULL};
@@ -110,7 +118,7 @@ static const char *archive_root(struct look *look, const char *path)
         }
         at = os_path_parent(look->arena, at); /* bin/x64 */
     }
-    if (root == NULL || !component_has_cudnn(root) ||
+    if (root == NULL || !is_named_after_cudnn(look, root) ||
         look_directory(look, os_path_join(look->arena, root, "include"), LOOK_GUESS) == NULL) {
         return NULL;
     }

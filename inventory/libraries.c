@@ -104,6 +104,10 @@ static void identify(struct look *look, struct inventory *inventory, const char 
     struct err err = {0};
     const char *system_path = look_system_path(look, canonical);
     int code = os_file_stat(system_path, &info, &err);
+    if (code == 0 && info.type != OS_FILE_DIRECTORY) {
+        library->size_bytes = info.size_bytes;
+        library->modified_at_ms = info.modified_at_ms;
+    }
     if (code == 0 && info.type == OS_FILE_DIRECTORY) {
         set_corrupt(library, "is a directory");
     } else if (code == 0 && info.type != OS_FILE_REGULAR) {

@@ -106,17 +106,14 @@ static enum look_state look_once(struct look *look, const char *path, enum look_
 /* Rows share directories, and asking whether a path is on the network costs a walk through the
    mount table: what was seen is remembered, in a table with open addressing. */
 struct look_seen {
-    char *path; /* NULL = free */
+    const char *path; /* NULL = free */
     const char *canonical;
     enum look_state state;
 };
 
 void look_done(struct look *look)
 {
-    for (size_t i = 0; i < look->seen_capacity; i++) {
-        free(look->seen[i].path);
-    }
-    free(look->seen);
+    arena_done(&look->memory);
     look->seen = NULL;
     look->seen_count = look->seen_capacity = 0;
 }
@@ -130,27 +127,22 @@ static struct look_seen *find_seen(struct look_seen *seen, size_t capacity, cons
     return &seen[slot];
 }
 
-/* Room for one more, at most half full. False when there is no memory: then nothing is kept. */
-static bool reserve_seen(struct look *look)
+/* Room for one more, at most half full. */
+static void reserve_seen(struct look *look)
 {
     enum { FIRST_CAPACITY = 1024 };
     if (look->seen_capacity > 2 * look->seen_count) {
-        return true;
+        return;
     }
     size_t capacity = look->seen_capacity == 0 ? FIRST_CAPACITY : 2 * look->seen_capacity;
-    struct look_seen *grown = calloc(capacity, sizeof *grown);
-    if (grown == NULL) {
-        return false;
-    }
+    struct look_seen *grown = arena_alloc(&look->memory, capacity * sizeof *grown);
     for (size_t i = 0; i < look->seen_capacity; i++) {
         if (look->seen[i].path != NULL) {
             *find_seen(grown, capacity, look->seen[i].path) = look->seen[i];
         }
     }
-    free(look->seen);
     look->seen = grown;
     look->seen_capacity = capacity;
-    return true;
 }
 
 enum look_state look_at(struct look *look, const char *path, enum look_care care,
@@ -160,14 +152,12 @@ enum look_state look_at(struct look *look, const char *path, enum look_care care
     if (!os_path_is_absolute(path)) {
         return LOOK_ABSENT; /* would be below wherever a program happens to run */
     }
-    if (!reserve_seen(look)) {
-        return look_once(look, path, care, out_canonical);
-    }
+    reserve_seen(look);
     struct look_seen *seen = find_seen(look->seen, look->seen_capacity, path);
     if (seen->path == NULL) {
         seen->state = look_once(look, path, care, &seen->canonical);
-        seen->path = strdup(path);
-        look->seen_count += seen->path != NULL ? 1 : 0;
+        seen->path = arena_strdup(&look->memory, path);
+        look->seen_count++;
     }
     *out_canonical = seen->canonical;
     return seen->state;

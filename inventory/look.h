@@ -26,7 +26,8 @@ struct look {
     const struct inventory_request *request;
     struct problem *problems;
     size_t problem_count, problem_capacity;
-    struct look_seen *seen; /* every path is looked at once a scan; look_done() frees it */
+    struct arena memory;    /* of the scan itself; look_done() frees it */
+    struct look_seen *seen; /* every path is looked at once a scan */
     size_t seen_count, seen_capacity;
     const char **homes; /* those that can be listed; places.c reads them once */
     size_t home_count;

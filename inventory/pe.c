@@ -115,8 +115,8 @@ static const char *check_sections(struct arena *arena, const struct pe *pe)
 const char *pe_open(struct arena *arena, struct bytes file, struct pe *out_pe)
 {
     *out_pe = (struct pe){.file = file};
-    uint64_t optional;
-    uint16_t optional_size;
+    uint64_t optional = 0;
+    uint16_t optional_size = 0;
     const char *problem = open_coff(arena, out_pe, &optional, &optional_size);
     if (problem == NULL) {
         problem = open_optional(arena, out_pe, optional, optional_size);
@@ -169,8 +169,7 @@ bool pe_at(const struct pe *pe, uint64_t rva, struct bytes *out_rest)
             continue;
         }
         uint64_t into = rva - section.rva;
-        return bytes_part(pe->file, section.file_offset + into, section.file_size - into,
-                          out_rest);
+        return bytes_part(pe->file, section.file_offset + into, section.file_size - into, out_rest);
     }
     return false;
 }

@@ -193,10 +193,13 @@ static void from_value(struct look *look, const struct place *place, const char 
     }
     os_path_list_split(look->arena, value, &items, &count);
     for (size_t i = 0; i < (only_first && count > 1 ? 1 : count); i++) {
+        /* Interpreters are looked for wherever programs lie; nobody promised any there. */
+        bool guess = place->role == PLACE_PYTHON_PROGRAM;
+        if (guess && look_directory(look, items[i], LOOK_GUESS) == NULL) {
+            continue;
+        }
         if (os_path_is_absolute(items[i])) {
-            /* Interpreters are looked for wherever programs lie; nobody promised any there. */
-            enum look_care care = place->role == PLACE_PYTHON_PROGRAM ? LOOK_GUESS : LOOK_WANTED;
-            expand(look, place, items[i], care, hits);
+            expand(look, place, items[i], guess ? LOOK_GUESS : LOOK_WANTED, hits);
         }
     }
 }

@@ -16,6 +16,7 @@ const struct place places[] = {
     ROW(PLACE_TOOLKIT, PLACE_VARIABLE, "CUDA_HOME", "", .is_default = true),
     ROW(PLACE_TOOLKIT, PLACE_FIXED, "/usr/local/cuda", "", .is_default = true),
     ROW(PLACE_TOOLKIT, PLACE_FIXED, "/usr/local", "cuda*"),
+    ROW(PLACE_TOOLKIT, PLACE_FIXED, "/usr/lib/cuda", ""), /* Debian's own package */
     ROW(PLACE_TOOLKIT, PLACE_FIXED, "/opt", "cuda*"),
     ROW(PLACE_TOOLKIT, PLACE_FIXED, "/opt/nvidia", "cuda*"),
     ROW(PLACE_TOOLKIT_SIGN, PLACE_IN_TOOLKIT, NULL, "version.json"),
@@ -91,6 +92,9 @@ const struct place places[] = {
         .root_depth = 1, .owner = "onnxruntime*"),
     ROW(PLACE_LIBRARIES, PLACE_IN_SITE, NULL, "*.libs", .kind = INSTALL_APP, .root_depth = 1),
     ROW(PLACE_LIBRARIES, PLACE_IN_ENVIRONMENT, NULL, "lib", .kind = INSTALL_CONDA),
+
+    /* Programs' own. */
+    ROW(PLACE_LIBRARIES, PLACE_HOME, NULL, ".julia/artifacts/*/lib", .kind = INSTALL_APP),
 
     /* What the configuration asks for. */
     ROW(PLACE_LIBRARIES, PLACE_EXTRA, NULL, "", .kind = INSTALL_OTHER),

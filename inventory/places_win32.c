@@ -90,6 +90,9 @@ const struct place places[] = {
     ROW(PLACE_LIBRARIES, PLACE_IN_SITE, NULL, "*.libs", .kind = INSTALL_APP, .root_depth = 1),
     ROW(PLACE_LIBRARIES, PLACE_IN_ENVIRONMENT, NULL, "Library/bin", .kind = INSTALL_CONDA),
 
+    /* Programs' own. */
+    ROW(PLACE_LIBRARIES, PLACE_HOME, NULL, ".julia/artifacts/*/bin", .kind = INSTALL_APP),
+
     /* What the configuration asks for. */
     ROW(PLACE_LIBRARIES, PLACE_EXTRA, NULL, "", .kind = INSTALL_OTHER),
     ROW(PLACE_LIBRARIES, PLACE_EXTRA, NULL, "bin", .kind = INSTALL_OTHER),

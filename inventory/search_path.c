@@ -54,17 +54,19 @@ static bool is_listed(const struct search_path *path, size_t count, const char *
     return false;
 }
 
-/* A process has inherited the machine's and the user's entries: only what it adds is its own. */
-static void add_item(struct look *look, struct search_path *path, enum search_scope scope,
+/* A process has inherited the machine's and the user's entries: only what it adds is its own.
+   False when there is no point in going on. */
+static bool add_item(struct look *look, struct search_path *path, enum search_scope scope,
                      size_t inherited, const char *item)
 {
     if (scope == SEARCH_PROCESS && is_listed(path, inherited, item)) {
-        return;
+        return true;
     }
     struct search_entry *entry = add(look, path, scope, item);
     if (entry != NULL) {
         examine(look, entry);
     }
+    return entry != NULL && !look_is_cancelled(look);
 }
 
 /* One variable. os_path_list_split() drops empty entries; where they mean the current directory
@@ -78,15 +80,14 @@ static void add_list(struct look *look, struct search_path *path, enum search_sc
         char **items;
         size_t count;
         os_path_list_split(look->arena, list, &items, &count);
-        for (size_t i = 0; i < count && !look_is_cancelled(look); i++) {
-            add_item(look, path, scope, inherited, items[i]);
+        for (size_t i = 0; i < count && add_item(look, path, scope, inherited, items[i]); i++) {
         }
         return;
     }
-    for (bool more = *list != '\0'; more && path->count < SEARCH_PATH_LIMIT;) {
+    for (bool more = *list != '\0'; more;) {
         size_t length = strcspn(list, separators);
-        add_item(look, path, scope, inherited, arena_strndup(look->arena, list, length));
-        more = list[length] != '\0' && !look_is_cancelled(look);
+        const char *item = arena_strndup(look->arena, list, length);
+        more = add_item(look, path, scope, inherited, item) && list[length] != '\0';
         list += length + (list[length] != '\0');
     }
 }

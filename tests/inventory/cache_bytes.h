@@ -29,8 +29,9 @@ static inline void cache_put_u32(struct cache_bytes *cache, uint32_t value)
     }
 }
 
-static inline void cache_put_entries(struct cache_bytes *cache, const struct cache_mapping *mappings,
-                                     size_t count, size_t text_at, size_t entry_size)
+static inline void cache_put_entries(struct cache_bytes *cache,
+                                     const struct cache_mapping *mappings, size_t count,
+                                     size_t text_at, size_t entry_size)
 {
     for (size_t i = 0; i < count; i++) {
         size_t start = cache->size;

@@ -128,9 +128,8 @@ static void texts_outside_the_file_are_an_error(void **state)
 static void a_path_that_names_no_directory_is_left_out(void **state)
 {
     (void)state;
-    static const struct cache_mapping odd[] = {{"libcudnn.so.9", "libcudnn.so.9"},
-                                               {"libcudnn.so.9", "/libcudnn.so.9"},
-                                               {"", ""}};
+    static const struct cache_mapping odd[] = {
+        {"libcudnn.so.9", "libcudnn.so.9"}, {"libcudnn.so.9", "/libcudnn.so.9"}, {"", ""}};
     struct arena arena = {0};
     struct cache_bytes cache = {0};
     struct ld_cache parsed;
@@ -185,8 +184,7 @@ static void the_machines_own_cache_is_understood(void **state)
 RUN_TESTS(cmocka_unit_test(the_new_format_gives_directories_and_cudnn_names),
           cmocka_unit_test(the_old_format_gives_the_same),
           cmocka_unit_test(a_new_cache_behind_an_old_one_is_the_one_that_counts),
-          cmocka_unit_test(no_entries_are_no_error),
-          cmocka_unit_test(every_truncation_is_an_error),
+          cmocka_unit_test(no_entries_are_no_error), cmocka_unit_test(every_truncation_is_an_error),
           cmocka_unit_test(foreign_byte_order_and_counts_beyond_the_file_are_errors),
           cmocka_unit_test(texts_outside_the_file_are_an_error),
           cmocka_unit_test(a_path_that_names_no_directory_is_left_out),

@@ -49,30 +49,30 @@ static void set(HKEY root, const wchar_t *key, const wchar_t *name, DWORD type, 
 static void the_accounts_variables_are_expanded_with_todays_values(void **state)
 {
     static const wchar_t key[] = L"Environment";
-    SET(HKEY_CURRENT_USER, key, L"CUDNND_TEST_ROOT", REG_SZ, L"C:\\new");
-    SET(HKEY_CURRENT_USER, key, L"CUDNND_TEST_PATH", REG_EXPAND_SZ,
-        L"%CUDNND_TEST_ROOT%\\bin;%SystemRoot%;%CUDNND_NONE%;100%");
-    SET(HKEY_CURRENT_USER, key, L"CUDNND_TEST_LOOP", REG_EXPAND_SZ, L"%CUDNND_TEST_LOOP%x");
-    SET(HKEY_CURRENT_USER, key, L"CUDNND_TEST_PLAIN", REG_SZ, L"%SystemRoot%");
-    SetEnvironmentVariableW(L"CUDNND_TEST_ROOT", L"C:\\old");
+    SET(HKEY_CURRENT_USER, key, L"CUDNND_TRY_ROOT", REG_SZ, L"C:\\new");
+    SET(HKEY_CURRENT_USER, key, L"CUDNND_TRY_PATH", REG_EXPAND_SZ,
+        L"%CUDNND_TRY_ROOT%\\bin;%SystemRoot%;%CUDNND_NONE%;100%");
+    SET(HKEY_CURRENT_USER, key, L"CUDNND_TRY_LOOP", REG_EXPAND_SZ, L"%CUDNND_TRY_LOOP%x");
+    SET(HKEY_CURRENT_USER, key, L"CUDNND_TRY_PLAIN", REG_SZ, L"%SystemRoot%");
+    SetEnvironmentVariableW(L"CUDNND_TRY_ROOT", L"C:\\old");
     const char *root = os_env_get(*state, NULL, OS_ENV_PROCESS, "SystemRoot");
     assert_non_null(root);
-    assert_string_equal(os_env_get(*state, NULL, OS_ENV_USER, "cudnnd_test_path"),
+    assert_string_equal(os_env_get(*state, NULL, OS_ENV_USER, "cudnnd_try_path"),
                         arena_printf(*state, "C:\\new\\bin;%s;%%CUDNND_NONE%%;100%%", root));
-    assert_string_equal(os_env_get(*state, NULL, OS_ENV_USER, "CUDNND_TEST_PLAIN"), "%SystemRoot%");
-    assert_non_null(os_env_get(*state, NULL, OS_ENV_USER, "CUDNND_TEST_LOOP"));
-    assert_string_equal(os_env_get(*state, NULL, OS_ENV_PROCESS, "cudnnd_TEST_root"), "C:\\old");
-    assert_null(os_env_get(*state, NULL, OS_ENV_MACHINE, "CUDNND_TEST_ROOT"));
+    assert_string_equal(os_env_get(*state, NULL, OS_ENV_USER, "CUDNND_TRY_PLAIN"), "%SystemRoot%");
+    assert_non_null(os_env_get(*state, NULL, OS_ENV_USER, "CUDNND_TRY_LOOP"));
+    assert_string_equal(os_env_get(*state, NULL, OS_ENV_PROCESS, "cudnnd_TRY_root"), "C:\\old");
+    assert_null(os_env_get(*state, NULL, OS_ENV_MACHINE, "CUDNND_TRY_ROOT"));
     struct os_env_variable *items = NULL;
     size_t count = 0;
-    os_env_list(*state, NULL, OS_ENV_USER, "CUDNND_test_P", &items, &count);
+    os_env_list(*state, NULL, OS_ENV_USER, "CUDNND_try_P", &items, &count);
     assert_int_equal(count, 2);
-    assert_string_equal(items[0].name, "CUDNND_TEST_PATH");
-    assert_string_equal(items[1].name, "CUDNND_TEST_PLAIN");
-    os_env_list(*state, NULL, OS_ENV_PROCESS, "cudnnd_test", &items, &count);
+    assert_string_equal(items[0].name, "CUDNND_TRY_PATH");
+    assert_string_equal(items[1].name, "CUDNND_TRY_PLAIN");
+    os_env_list(*state, NULL, OS_ENV_PROCESS, "cudnnd_try", &items, &count);
     assert_int_equal(count, 1);
-    static const wchar_t *const names[] = {L"CUDNND_TEST_ROOT", L"CUDNND_TEST_PATH",
-                                           L"CUDNND_TEST_LOOP", L"CUDNND_TEST_PLAIN"};
+    static const wchar_t *const names[] = {L"CUDNND_TRY_ROOT", L"CUDNND_TRY_PATH",
+                                           L"CUDNND_TRY_LOOP", L"CUDNND_TRY_PLAIN"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         RegDeleteKeyValueW(HKEY_CURRENT_USER, key, names[i]);
     }
