@@ -146,9 +146,29 @@ char *json_print(const struct json *value)
     return printed(cJSON_PrintUnformatted(inner(value)));
 }
 
+/* cJSON indents and separates with tabs. There is no other tab in its text (within strings it is
+   written as an escape), so that each can be replaced: two blanks a level, one behind a colon. */
 char *json_print_pretty(const struct json *value)
 {
-    return printed(cJSON_Print(inner(value)));
+    char *tabbed = printed(cJSON_Print(inner(value)));
+    char *text = malloc(2 * strlen(tabbed) + 1);
+    if (text == NULL) {
+        log_fatal("out of memory: a JSON document");
+    }
+    char *to = text;
+    for (const char *from = tabbed; *from != '\0'; from++) {
+        if (*from != '\t') {
+            *to++ = *from;
+            continue;
+        }
+        *to++ = ' ';
+        if (from[-1] != ':') {
+            *to++ = ' ';
+        }
+    }
+    *to = '\0';
+    free(tabbed);
+    return text;
 }
 
 struct json *json_parse(const char *text, size_t size, struct err *err)

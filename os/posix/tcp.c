@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "os/clock.h"
@@ -134,4 +135,62 @@ int os_tcp_exchange(const char *host, uint16_t port, const char *request, uint32
     int code = connect_socket(fd, &address, size, deadline_ms, err);
     code = code != 0 ? code : send_all(fd, request, deadline_ms, err);
     return code != 0 ? code : receive_all(fd, deadline_ms, response, err);
+}
+
+static int listen_on(int fd, const struct sockaddr_storage *address, socklen_t size)
+{
+    int yes = 1;
+    /* A port whose last connections are still being forgotten is free; one that is listened on is
+       not. */
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    if (address->ss_family == AF_INET6) {
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof yes);
+    }
+    if (bind(fd, (const struct sockaddr *)address, size) != 0 || listen(fd, SOMAXCONN) != 0) {
+        return errno;
+    }
+    return 0;
+}
+
+static uint16_t port_of(int fd)
+{
+    struct sockaddr_storage address = {0};
+    socklen_t size = sizeof address;
+    getsockname(fd, (struct sockaddr *)&address, &size);
+    return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
+                                               : ((struct sockaddr_in *)&address)->sin_port);
+}
+
+int os_tcp_listen(const char *host, uint16_t *port, intptr_t *out_socket, struct err *err)
+{
+    struct sockaddr_storage address;
+    socklen_t size = 0;
+    int family = make_address(host, *port, &address, &size);
+    if (family < 0) {
+        return err_set(err, ERR_USAGE, "'%.60s' is not a numeric address", host);
+    }
+    int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int number = fd < 0 ? errno : listen_on(fd, &address, size);
+    if (number == 0) {
+        *port = port_of(fd);
+        *out_socket = fd;
+        return 0;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    switch (number) {
+    case EADDRINUSE:
+        return err_set(err, ERR_BUSY, "port %u of %s is in use", (unsigned)*port, host);
+    case EADDRNOTAVAIL:
+    case EAFNOSUPPORT:
+        return err_set(err, ERR_UNSUPPORTED, "this machine has no address %s", host);
+    default:
+        return posix_fail(err, number, "cannot listen on port %u of %s", (unsigned)*port, host);
+    }
+}
+
+void os_tcp_close(intptr_t socket)
+{
+    close((int)socket);
 }

@@ -136,12 +136,26 @@ static int receive_all(SOCKET handle, uint64_t deadline_ms, struct buf *response
     }
 }
 
+/* A socket of ours, not blocking and not inherited; INVALID_SOCKET: WSAGetLastError() says why. */
+static SOCKET make_socket(int family)
+{
+    u_long non_blocking = 1;
+    SOCKET handle = WSASocketW(family, SOCK_STREAM, IPPROTO_TCP, NULL, 0,
+                               WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT);
+    if (handle != INVALID_SOCKET && ioctlsocket(handle, (long)FIONBIO, &non_blocking) != 0) {
+        int error = WSAGetLastError();
+        closesocket(handle);
+        WSASetLastError(error);
+        return INVALID_SOCKET;
+    }
+    return handle;
+}
+
 int os_tcp_exchange(const char *host, uint16_t port, const char *request, uint32_t timeout_ms,
                     struct buf *response, struct err *err)
 {
     SOCKADDR_STORAGE address;
     int size = 0;
-    u_long non_blocking = 1;
     uint64_t deadline_ms = os_clock_steady_ms() + timeout_ms;
     pthread_once(&once, start_sockets);
     if (start_error != 0) {
@@ -151,13 +165,76 @@ int os_tcp_exchange(const char *host, uint16_t port, const char *request, uint32
     if (family < 0) {
         return err_set(err, ERR_USAGE, "'%.60s' is not a numeric address", host);
     }
-    SOCKET handle CLEANUP(close_socket) =
-        WSASocketW(family, SOCK_STREAM, IPPROTO_TCP, NULL, 0,
-                   WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT);
-    if (handle == INVALID_SOCKET || ioctlsocket(handle, (long)FIONBIO, &non_blocking) != 0) {
+    SOCKET handle CLEANUP(close_socket) = make_socket(family);
+    if (handle == INVALID_SOCKET) {
         return fail(err, WSAGetLastError(), "cannot make a socket");
     }
     int code = connect_socket(handle, &address, size, deadline_ms, err);
     code = code != 0 ? code : send_all(handle, request, deadline_ms, err);
     return code != 0 ? code : receive_all(handle, deadline_ms, response, err);
+}
+
+static int listen_on(SOCKET handle, const SOCKADDR_STORAGE *address, int size)
+{
+    BOOL yes = TRUE;
+    /* Without it another program may bind the same port over ours and read what is meant for us
+       (Winsock, "Using SO_REUSEADDR and SO_EXCLUSIVEADDRUSE"). */
+    setsockopt(handle, SOL_SOCKET, SO_EXCLUSIVEADDRUSE, (const char *)&yes, sizeof yes);
+    if (address->ss_family == AF_INET6) {
+        setsockopt(handle, IPPROTO_IPV6, IPV6_V6ONLY, (const char *)&yes, sizeof yes);
+    }
+    if (bind(handle, (const struct sockaddr *)address, size) != 0 ||
+        listen(handle, SOMAXCONN) != 0) {
+        return WSAGetLastError();
+    }
+    return 0;
+}
+
+static uint16_t port_of(SOCKET handle)
+{
+    SOCKADDR_STORAGE address = {0};
+    int size = sizeof address;
+    getsockname(handle, (struct sockaddr *)&address, &size);
+    return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
+                                               : ((struct sockaddr_in *)&address)->sin_port);
+}
+
+int os_tcp_listen(const char *host, uint16_t *port, intptr_t *out_socket, struct err *err)
+{
+    SOCKADDR_STORAGE address;
+    int size = 0;
+    pthread_once(&once, start_sockets);
+    if (start_error != 0) {
+        return fail(err, start_error, "the system has no sockets");
+    }
+    int family = make_address(host, *port, &address, &size);
+    if (family < 0) {
+        return err_set(err, ERR_USAGE, "'%.60s' is not a numeric address", host);
+    }
+    SOCKET handle = make_socket(family);
+    int error = handle == INVALID_SOCKET ? WSAGetLastError() : listen_on(handle, &address, size);
+    if (error == 0) {
+        *port = port_of(handle);
+        *out_socket = (intptr_t)handle;
+        return 0;
+    }
+    if (handle != INVALID_SOCKET) {
+        closesocket(handle);
+    }
+    switch (error) {
+    case WSAEADDRINUSE:
+    case WSAEACCES: /* somebody else has it exclusively, or the system has reserved it */
+        return err_set(err, ERR_BUSY, "port %u of %s is in use", (unsigned)*port, host);
+    case WSAEADDRNOTAVAIL:
+    case WSAEAFNOSUPPORT:
+        return err_set(err, ERR_UNSUPPORTED, "this machine has no address %s", host);
+    default:
+        return wide_error(err, (DWORD)error, "cannot listen on port %u of %s", (unsigned)*port,
+                          host);
+    }
+}
+
+void os_tcp_close(intptr_t socket)
+{
+    closesocket((SOCKET)socket);
 }

@@ -21,7 +21,11 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *connection, 
     (void)version;
     (void)upload_data;
     (void)upload_data_size;
-    (void)request_context;
+    static int seen;
+    if (*request_context == NULL) { /* an answer at the first call would close the connection */
+        *request_context = &seen;
+        return MHD_YES;
+    }
     return MHD_queue_response(connection, MHD_HTTP_OK, response);
 }
 
