@@ -8,8 +8,12 @@
 enum { /* "ELF Header" */
        EI_CLASS = 4,
        EI_DATA = 5,
+       EI_VERSION = 6,
+       CLASS_32 = 1,
        CLASS_64 = 2,
        DATA_LITTLE = 1,
+       DATA_BIG = 2,
+       VERSION_CURRENT = 1,
        E_TYPE = 16,
        E_MACHINE = 18,
        E_PHOFF = 32,
@@ -112,12 +116,18 @@ const char *elf_open(struct arena *arena, struct bytes file, struct elf *out_elf
     struct elf elf = {.file = file};
     uint8_t class = 0;
     uint8_t data = 0;
+    uint8_t version = 0;
     *out_elf = elf;
     if (!bytes_has(file, 0, IDENT_AND_MACHINE)) {
         return ends_early(arena, file, "its header does", 0, HEADER_SIZE);
     }
     bytes_u8(file, EI_CLASS, &class);
     bytes_u8(file, EI_DATA, &data);
+    bytes_u8(file, EI_VERSION, &version);
+    if ((class != CLASS_32 && class != CLASS_64) || (data != DATA_LITTLE && data != DATA_BIG) ||
+        version != VERSION_CURRENT) {
+        return "has a damaged header: it says no known class, byte order or version of ELF";
+    }
     elf.is_64 = class == CLASS_64;
     elf.is_little = data == DATA_LITTLE;
     if (elf.is_little) {

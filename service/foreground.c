@@ -1,20 +1,50 @@
 #include "service/foreground.h"
 
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "os/path.h"
 #include "os/signals.h"
 #include "service/build_info.h"
 
+/* The agent while it can be told something. Signals are taken over before it is opened, as its
+   threads must start with them blocked. */
+struct foreground {
+    pthread_mutex_t mutex;
+    struct agent *agent; /* NULL: not opened yet, or closing */
+    bool closing;
+};
+
 static void on_stop(void *context)
 {
-    agent_stop(context);
+    struct foreground *foreground = context;
+    pthread_mutex_lock(&foreground->mutex);
+    if (foreground->agent != NULL) {
+        agent_stop(foreground->agent);
+    } else if (!foreground->closing) {
+        _Exit(0); /* checking a large store may take long; what is in it outlives any end */
+    }
+    pthread_mutex_unlock(&foreground->mutex);
 }
 
 static void on_reload(void *context)
 {
-    agent_reload(context);
+    struct foreground *foreground = context;
+    pthread_mutex_lock(&foreground->mutex);
+    if (foreground->agent != NULL) {
+        agent_reload(foreground->agent);
+    }
+    pthread_mutex_unlock(&foreground->mutex);
+}
+
+static void set_agent(struct foreground *foreground, struct agent *agent)
+{
+    pthread_mutex_lock(&foreground->mutex);
+    foreground->agent = agent;
+    foreground->closing = agent == NULL;
+    pthread_mutex_unlock(&foreground->mutex);
 }
 
 static void print_where(const struct agent *agent)
@@ -40,17 +70,20 @@ static void print_where(const struct agent *agent)
 int foreground_run(const struct agent_options *options, void (*on_running)(struct agent *agent),
                    struct err *err)
 {
+    static struct foreground foreground = {.mutex = PTHREAD_MUTEX_INITIALIZER};
     struct agent *agent = NULL;
+    os_signals_start(on_stop, on_reload, &foreground);
     int code = agent_open(options, &agent, err);
     if (code != 0) {
         return code;
     }
-    os_signals_start(on_stop, on_reload, agent);
+    set_agent(&foreground, agent);
     print_where(agent);
     if (on_running != NULL) {
         on_running(agent);
     }
     code = agent_run(agent, err);
+    set_agent(&foreground, NULL);
     agent_close(agent);
     return code;
 }

@@ -13,9 +13,15 @@ class Wine:
                         WINEDLLOVERRIDES="mscoree,mshtml=", LC_ALL="C.UTF-8")
 
     def create(self):
-        subprocess.run(["wineboot", "-i"], env=self.env, check=True, timeout=300,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        subprocess.run(["wineserver", "-w"], env=self.env, check=True, timeout=300)
+        quiet = {"env": self.env, "check": True, "timeout": 300, "stdin": subprocess.DEVNULL,
+                 "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        subprocess.run(["wineboot", "-i"], **quiet)
+        subprocess.run(["wineserver", "-w"], **quiet)
+        # Wine ends its services when the last program that a person started has ended, unless its
+        # server was told to stay; 15 minutes after the last one it goes in any case.
+        subprocess.run(["wineserver", "-p900"], **quiet)
+        # The services inherit the output of the first program: let that be nobody's pipe.
+        subprocess.run(["wine", "cmd", "/c", "exit"], **quiet)
 
     def end(self):
         """Ends every program of this prefix, and of no other."""
