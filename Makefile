@@ -66,7 +66,7 @@ DATA_HEADERS := $(DATA:%=$(B)/gen/%.h)
 # Tests: tests/<room>/test_*.c one program each; other .c files there are shared by the room's.
 TEST_SOURCES := $(wildcard tests/*/test_*.c tests/*/$(SYSTEM)/test_*.c)
 TESTS        := $(TEST_SOURCES:%.c=$(B)/%$(EXE))
-DOUBLE_PROGRAMS := $(patsubst tests/doubles/%.c,$(B)/doubles/%$(EXE),$(wildcard tests/doubles/*_program.c tests/doubles/worker_double.c))
+DOUBLE_PROGRAMS := $(patsubst tests/doubles/%.c,$(B)/doubles/%$(EXE),$(wildcard tests/doubles/worker_double.c tests/doubles/*_$(SYSTEM).c))
 ifeq ($(PLATFORM),windows)
 DOUBLE_LIBRARIES := $(B)/doubles/nvml.dll $(B)/doubles/nvcuda.dll
 else

@@ -23,7 +23,7 @@
 #include "service/token.h"
 
 enum {
-    WAIT_MS = 10 * 1000,   /* longest sleep of the loop: a clock that jumps is seen by then */
+    WAIT_MS = 10 * 1000,   /* longest sleep of the loop: a sleep of the machine is seen by then */
     ASLEEP_MS = 60 * 1000, /* a wait that took so much longer: the machine was asleep */
     PRUNE_MS = 24 * 3600 * 1000,
     SET_ASIDE_SHOWN = 4,
@@ -52,7 +52,7 @@ struct agent {
     /* Between threads, under the mutex. */
     pthread_mutex_t mutex;
     pthread_cond_t wake;
-    bool stop, reload, resumed, requested, paused;
+    bool stop, reload, resumed, requested, paused, tell;
     int64_t next_id;          /* of the scan to come */
     int64_t running_id;       /* 0 = none */
     struct api_service facts; /* last_scan_error, config_error point into the two below */
@@ -287,6 +287,7 @@ void agent_pause(struct agent *agent, bool paused)
     pthread_mutex_lock(&agent->mutex);
     agent->paused = paused;
     agent->facts.paused = paused;
+    agent->tell = true;
     pthread_cond_signal(&agent->wake);
     pthread_mutex_unlock(&agent->mutex);
 }
@@ -508,18 +509,14 @@ static void reload(struct agent *agent)
     plan_next(agent);
 }
 
-/* What is to be done next; waits until there is something. */
-enum task { TASK_STOP, TASK_RELOAD, TASK_SCAN };
+/* What is to be done next. TASK_TELL: only what is said of the service itself has changed. */
+enum task { TASK_NONE, TASK_STOP, TASK_RELOAD, TASK_TELL, TASK_SCAN };
 
+/* A wait that took far longer than asked for: the machine was asleep. */
 static void wait_some(struct agent *agent, uint64_t ms)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    uint64_t ns = (uint64_t)until.tv_nsec + ms % 1000 * 1000000;
-    until.tv_sec += (time_t)(ms / 1000 + ns / 1000000000);
-    until.tv_nsec = (long)(ns % 1000000000);
     uint64_t before = os_clock_steady_ms();
-    pthread_cond_timedwait(&agent->wake, &agent->mutex, &until);
+    os_thread_wait(&agent->wake, &agent->mutex, ms);
     if (os_clock_steady_ms() - before > ms + ASLEEP_MS) {
         agent->resumed = true;
     }
@@ -532,35 +529,47 @@ static bool take(bool *flag)
     return was;
 }
 
+/* Under the mutex. */
+static enum task pick_task(struct agent *agent, enum scan_trigger *out_trigger)
+{
+    if (agent->stop) {
+        return TASK_STOP;
+    }
+    if (take(&agent->reload)) {
+        return TASK_RELOAD;
+    }
+    if (take(&agent->tell)) {
+        return TASK_TELL;
+    }
+    if (take(&agent->requested)) {
+        *out_trigger = SCAN_REQUEST;
+        return TASK_SCAN;
+    }
+    if (take(&agent->resumed) && !agent->paused) {
+        *out_trigger = SCAN_RESUME;
+        return TASK_SCAN;
+    }
+    if (!agent->paused && os_clock_steady_ms() >= agent->next_scan_ms) {
+        *out_trigger = SCAN_SCHEDULE;
+        return TASK_SCAN;
+    }
+    return TASK_NONE;
+}
+
+/* Until the next planned scan at most; shorter, as waking from sleep wakes nobody here. */
+static uint64_t longest_wait_ms(const struct agent *agent)
+{
+    uint64_t now = os_clock_steady_ms();
+    uint64_t left = agent->next_scan_ms > now ? agent->next_scan_ms - now : 0;
+    return agent->paused || left > WAIT_MS ? WAIT_MS : left;
+}
+
 static enum task next_task(struct agent *agent, enum scan_trigger *out_trigger)
 {
-    enum task task = TASK_STOP;
+    enum task task;
     pthread_mutex_lock(&agent->mutex);
-    for (;;) {
-        uint64_t now = os_clock_steady_ms();
-        if (agent->stop) {
-            break;
-        }
-        if (take(&agent->reload)) {
-            task = TASK_RELOAD;
-            break;
-        }
-        task = TASK_SCAN;
-        if (take(&agent->requested)) {
-            *out_trigger = SCAN_REQUEST;
-            break;
-        }
-        if (take(&agent->resumed) && !agent->paused) {
-            *out_trigger = SCAN_RESUME;
-            break;
-        }
-        if (!agent->paused && now >= agent->next_scan_ms) {
-            *out_trigger = SCAN_SCHEDULE;
-            break;
-        }
-        uint64_t left = agent->paused ? WAIT_MS : agent->next_scan_ms - now;
-        task = TASK_STOP;
-        wait_some(agent, left < WAIT_MS ? left : WAIT_MS);
+    while ((task = pick_task(agent, out_trigger)) == TASK_NONE) {
+        wait_some(agent, longest_wait_ms(agent));
     }
     if (task == TASK_SCAN) {
         agent->running_id = agent->next_id++;
@@ -597,7 +606,7 @@ int agent_run(struct agent *agent, struct err *err)
     for (enum task task; (task = next_task(agent, &trigger)) != TASK_STOP;) {
         if (task == TASK_RELOAD) {
             reload(agent);
-        } else {
+        } else if (task == TASK_SCAN) {
             scan_as_task(agent, trigger);
         }
         struct api_service facts = copy_facts(agent);

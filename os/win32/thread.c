@@ -1,5 +1,7 @@
 #include "os/thread.h"
 
+#include <time.h>
+
 #include "base/cleanup.h"
 #include "os/win32/native.h"
 #include "os/win32/wide.h"
@@ -20,4 +22,10 @@ void os_thread_name(const char *name)
     if (describe != NULL && wide != NULL) {
         describe(GetCurrentThread(), wide);
     }
+}
+
+void os_thread_wait(pthread_cond_t *wake, pthread_mutex_t *mutex, uint64_t ms)
+{
+    struct timespec span = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
+    pthread_cond_timedwait_relative_np(wake, mutex, &span);
 }

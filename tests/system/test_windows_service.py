@@ -42,6 +42,9 @@ def make_toolkit(wine, version: str, source: pathlib.Path) -> str:
     return root
 
 
+PAUSE, CONTINUE, PARAMCHANGE = 2, 3, 6  # winsvc.h, SERVICE_CONTROL_*
+
+
 class Installed:
     """The service, installed and started; what it answers."""
 
@@ -85,6 +88,21 @@ class Installed:
                 pass
             time.sleep(0.2)
         raise AssertionError("no scan in time")
+
+    def control(self, code: int):
+        program = "Z:" + str(WINDOWS / "doubles/service_control_win32.exe").replace("/", "\\")
+        status, out, err = self.wine.run(program, "cudnnd", str(code))
+        assert status == 0, out + err
+
+    def wait_service(self, key: str, wanted, seconds=20):
+        """Until a field of the service in /status is as wanted; the field."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            value = self.ask("/status").json()["service"][key]
+            if wanted(value):
+                return value
+            time.sleep(0.1)
+        raise AssertionError(f"{key} is still {value}")
 
     def scan(self) -> dict:
         """A scan on request; the snapshot after it."""
@@ -245,19 +263,28 @@ def test_a_parameter_change_reads_the_configuration_again(installed):
     installed.wait_scan()
     config = installed.wine.path(CONFIG)
     right = config.read_text()
-    config.write_text("scan: {intervall: 1h}\n")
     try:
-        installed.wine.run("sc", "control", "cudnnd", "6")
-        deadline = time.monotonic() + 20
-        error = None
-        while error is None and time.monotonic() < deadline:
-            error = installed.ask("/status").json()["service"]["config_error"]
-            time.sleep(0.2)
-        if error is None:
-            pytest.skip("this Wine's sc.exe sends no PARAMCHANGE")
+        config.write_text("scan: {intervall: 1h}\n")
+        installed.control(PARAMCHANGE)
+        error = installed.wait_service("config_error", lambda error: error is not None)
         assert "scan.interval" in error
     finally:
         config.write_text(right)
+    installed.control(PARAMCHANGE)
+    installed.wait_service("config_error", lambda error: error is None)
+
+
+def test_pause_and_continue(installed):
+    installed.wait_scan()
+    installed.control(PAUSE)
+    assert installed.state() == "cudnnd: paused"
+    installed.wait_service("paused", lambda paused: paused)
+    assert installed.ask("/status").json()["scan"]["next_at"] is None
+    installed.scan()  # asked for: works in spite of it
+    installed.control(CONTINUE)
+    assert installed.state() == "cudnnd: running"
+    installed.wait_service("paused", lambda paused: not paused)
+    assert installed.ask("/status").json()["scan"]["next_at"] is not None
 
 
 def test_uninstall_leaves_nothing_but_data(installed):
