@@ -151,7 +151,9 @@ $(B)/cudnnd-worker$(EXE): $(WORKER_OBJECTS) $(LIBRARY)
 	$(call SAY,LINK,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(WORKER_OBJECTS) $(LIBRARY) $(LIBS)
 
 # The objects of a room's shared test files: tests/<room>/*.c that are not tests themselves.
-room_support = $(patsubst %.c,$(B)/%.o,$(filter-out tests/$(1)/test_%.c,$(wildcard tests/$(1)/*.c)))
+# (The API serves what the store's tests make.)
+room_support = $(patsubst %.c,$(B)/%.o,$(filter-out tests/$(1)/test_%.c,$(wildcard tests/$(1)/*.c)) \
+               $(if $(filter api,$(1)),tests/db/fixture.c))
 .SECONDEXPANSION:
 $(TESTS): $(B)/%$(EXE): $(B)/%.o $(LIBRARY) $$(call room_support,$$(word 2,$$(subst /, ,$$*)))
 	$(call SAY,LINK,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBRARY) $(LIBS) -lcmocka

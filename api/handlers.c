@@ -80,8 +80,8 @@ void handle_readyz(struct api_state *state, const struct api_request *request,
 void handle_metrics(struct api_state *state, const struct api_request *request,
                     struct api_response *response)
 {
-    bool open = request->accept != NULL &&
-                strstr(request->accept, "application/openmetrics-text") != NULL;
+    bool open =
+        request->accept != NULL && strstr(request->accept, "application/openmetrics-text") != NULL;
     struct document *page = api_state_metrics(state, open ? API_OPENMETRICS : API_PROMETHEUS);
     response->varies = true;
     if (page == NULL) {
@@ -293,8 +293,8 @@ static bool read_number(const struct api_request *request, const char *name, uin
         return true;
     }
     if (!text_to_u64(text, most, &value) || value == 0) {
-        api_problem(response, 400, "'%s' must be a number from 1 to %" PRIu64 ", not '%.64s'.", name,
-                    most, text);
+        api_problem(response, 400, "'%s' must be a number from 1 to %" PRIu64 ", not '%.64s'.",
+                    name, most, text);
         return false;
     }
     *number = (int64_t)value;

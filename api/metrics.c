@@ -134,7 +134,10 @@ static void sample_seconds(struct writer *writer, const struct label *labels, in
 #define LABELS(...)                                                                                \
     (const struct label[])                                                                         \
     {                                                                                              \
-        __VA_ARGS__, { NULL, NULL }                                                                \
+        __VA_ARGS__,                                                                               \
+        {                                                                                          \
+            NULL, NULL                                                                             \
+        }                                                                                          \
     }
 
 /* ---- the snapshot's families ---- */
@@ -308,8 +311,8 @@ static void http_requests(struct writer *writer)
             snprintf(code, sizeof code, "%u", api_status_codes[i]);
             if (count > 0) {
                 const char *method = route == routes_count ? "" : routes_table[route].method;
-                sample_count(writer,
-                             LABELS({"method", method}, {"route", path}, {"code", code}), count);
+                sample_count(writer, LABELS({"method", method}, {"route", path}, {"code", code}),
+                             count);
             }
         }
     }
@@ -396,8 +399,7 @@ static const struct family families[] = {
 };
 
 int metrics_print(struct buf *page, enum api_format format, enum metrics_part part,
-                  const struct snapshot *snapshot, const struct metrics_live *live,
-                  struct err *err)
+                  const struct snapshot *snapshot, const struct metrics_live *live, struct err *err)
 {
     struct writer writer = {
         .page = page, .format = format, .snapshot = snapshot, .live = live, .err = err};

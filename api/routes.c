@@ -8,46 +8,95 @@
 #include "base/text.h"
 
 const struct route routes_table[] = {
-    {"GET", "/status",
+    {"GET",
+     "/status",
      "One page of truth: health, driver, counts, active findings (worst first) with what to do, "
      "the last and the next scan, the service itself",
-     false, handle_status, {{0}}},
-    {"GET", "/healthz", "200 while the service lives; never depends on a scan or a GPU", false,
-     handle_healthz, {{0}}},
-    {"GET", "/readyz", "200 when a scan was published and the store is writable, else 503", false,
-     handle_readyz, {{0}}},
-    {"GET", "/metrics", "Prometheus text, OpenMetrics when asked for (metrics.md)", false,
-     handle_metrics, {{0}}},
-    {"GET", "/api/v1/snapshot", "Everything known about the machine (snapshot.md)", false,
+     false,
+     handle_status,
+     {{0}}},
+    {"GET",
+     "/healthz",
+     "200 while the service lives; never depends on a scan or a GPU",
+     false,
+     handle_healthz,
+     {{0}}},
+    {"GET",
+     "/readyz",
+     "200 when a scan was published and the store is writable, else 503",
+     false,
+     handle_readyz,
+     {{0}}},
+    {"GET",
+     "/metrics",
+     "Prometheus text, OpenMetrics when asked for (metrics.md)",
+     false,
+     handle_metrics,
+     {{0}}},
+    {"GET",
+     "/api/v1/snapshot",
+     "Everything known about the machine (snapshot.md)",
+     false,
      handle_snapshot,
      {{"at", "RFC 3339 time: the snapshot as it was then, from the store"}, {0}}},
-    {"GET", "/api/v1/installs", "Every directory that holds a cuDNN", false, handle_published,
+    {"GET",
+     "/api/v1/installs",
+     "Every directory that holds a cuDNN",
+     false,
+     handle_published,
      {{0}}},
     {"GET", "/api/v1/installs/{id}", "One of them", false, handle_published, {{0}}},
     {"GET", "/api/v1/toolkits", "CUDA toolkits", false, handle_published, {{0}}},
     {"GET", "/api/v1/driver", "The NVIDIA driver", false, handle_published, {{0}}},
     {"GET", "/api/v1/gpus", "GPUs as the driver shows them", false, handle_published, {{0}}},
-    {"GET", "/api/v1/search-path", "The library search path in order, with the cuDNN on it", false,
-     handle_published, {{0}}},
-    {"GET", "/api/v1/findings", "What is wrong, worst first (findings.md)", false, handle_findings,
+    {"GET",
+     "/api/v1/search-path",
+     "The library search path in order, with the cuDNN on it",
+     false,
+     handle_published,
+     {{0}}},
+    {"GET",
+     "/api/v1/findings",
+     "What is wrong, worst first (findings.md)",
+     false,
+     handle_findings,
      {{"state", "`active` (the default), `resolved` or `all`"},
       {"severity", "`info`, `warning` or `critical`"},
       {"code", "one code"},
       {0}}},
-    {"GET", "/api/v1/findings/{id}", "One finding, also after it was resolved", false,
-     handle_finding, {{0}}},
-    {"GET", "/api/v1/scans", "Scans, newest first", false, handle_scans,
+    {"GET",
+     "/api/v1/findings/{id}",
+     "One finding, also after it was resolved",
+     false,
+     handle_finding,
+     {{0}}},
+    {"GET",
+     "/api/v1/scans",
+     "Scans, newest first",
+     false,
+     handle_scans,
      {{"limit", "1 to 1000, 50 when not given"},
       {"before", "only scans with a smaller id: the next page"},
       {0}}},
-    {"POST", "/api/v1/scans",
+    {"POST",
+     "/api/v1/scans",
      "Asks for a scan now: 202, and `Location` says where to look; one that waits already serves "
      "several requests",
-     true, handle_scan_request, {{0}}},
-    {"GET", "/api/v1/scans/{id}",
-     "One scan: `result` is `queued`, `running`, `ok` or `failed`", false, handle_scan, {{0}}},
-    {"GET", "/api/v1/rules", "Every finding code with its severity, meaning and remedy", false,
-     handle_rules, {{0}}},
+     true,
+     handle_scan_request,
+     {{0}}},
+    {"GET",
+     "/api/v1/scans/{id}",
+     "One scan: `result` is `queued`, `running`, `ok` or `failed`",
+     false,
+     handle_scan,
+     {{0}}},
+    {"GET",
+     "/api/v1/rules",
+     "Every finding code with its severity, meaning and remedy",
+     false,
+     handle_rules,
+     {{0}}},
 };
 
 const size_t routes_count = sizeof routes_table / sizeof *routes_table;
@@ -126,8 +175,8 @@ const char *api_print_docs(struct arena *arena)
         text = arena_printf(arena, "%s| %s | `%s` | %s%s |\n", text, route->method, route->path,
                             route->meaning, route->needs_token ? "; needs the token" : "");
     }
-    text = arena_printf(arena, "%s\n## Parameters\n\n| path | parameter | meaning |\n|---|---|---|\n",
-                        text);
+    text = arena_printf(
+        arena, "%s\n## Parameters\n\n| path | parameter | meaning |\n|---|---|---|\n", text);
     for (size_t i = 0; i < routes_count; i++) {
         const struct route *route = &routes_table[i];
         for (size_t p = 0; route->parameters[p].name != NULL; p++) {
@@ -135,13 +184,12 @@ const char *api_print_docs(struct arena *arena)
                                 route->parameters[p].name, route->parameters[p].meaning);
         }
     }
-    return arena_printf(
-        arena,
-        "%s\n## Limits\n\n| what | limit | answer beyond it |\n|---|---|---|\n"
-        "| path and query | %d bytes | 414 |\n| parameters | %d | 400 |\n"
-        "| headers, together | %d bytes | 431 |\n| body | %d bytes | 413 |\n"
-        "| connections, each listening address | %d | waits |\n"
-        "| a connection on which nothing moves | %d s | closed |\n",
-        text, API_TARGET_BYTES, API_PARAMETERS, API_HEADER_BYTES, API_BODY_BYTES, API_CONNECTIONS,
-        API_IDLE_SECONDS);
+    return arena_printf(arena,
+                        "%s\n## Limits\n\n| what | limit | answer beyond it |\n|---|---|---|\n"
+                        "| path and query | %d bytes | 414 |\n| parameters | %d | 400 |\n"
+                        "| headers, together | %d bytes | 431 |\n| body | %d bytes | 413 |\n"
+                        "| connections, each listening address | %d | waits |\n"
+                        "| a connection on which nothing moves | %d s | closed |\n",
+                        text, API_TARGET_BYTES, API_PARAMETERS, API_HEADER_BYTES, API_BODY_BYTES,
+                        API_CONNECTIONS, API_IDLE_SECONDS);
 }

@@ -68,8 +68,7 @@ static bool is_our_host(const struct api_state *state, const char *host)
 static bool is_token(const char *token, const char *authorization)
 {
     static const char scheme[] = "Bearer ";
-    if (token == NULL || authorization == NULL ||
-        !text_has_prefix_nocase(authorization, scheme)) {
+    if (token == NULL || authorization == NULL || !text_has_prefix_nocase(authorization, scheme)) {
         return false;
     }
     const char *sent = authorization + strlen(scheme);

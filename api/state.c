@@ -34,8 +34,8 @@ static void publication_add(void *context, const char *path, struct json *value)
     struct publication *publication = context;
     if (publication->count == publication->capacity) {
         publication->capacity = publication->capacity == 0 ? 64 : 2 * publication->capacity;
-        publication->entries = grown(publication->entries,
-                                     publication->capacity * sizeof *publication->entries);
+        publication->entries =
+            grown(publication->entries, publication->capacity * sizeof *publication->entries);
     }
     publication->entries[publication->count++] = (struct publication_entry){
         .path = copied(path),
@@ -240,8 +240,8 @@ struct document *api_state_document(struct api_state *state, const char *path, b
     const struct publication *publication = state->publication;
     *out_published = publication != NULL;
     if (publication != NULL) {
-        struct publication_entry *entry = bsearch(&wanted, publication->entries, publication->count,
-                                                  sizeof wanted, by_path);
+        struct publication_entry *entry =
+            bsearch(&wanted, publication->entries, publication->count, sizeof wanted, by_path);
         document = entry == NULL ? NULL : document_keep(entry->document);
     }
     pthread_mutex_unlock(&state->mutex);

@@ -19,7 +19,7 @@ struct publication {
     struct publication_entry {
         char *path;
         struct document *document;
-    } *entries;
+    } * entries;
     size_t count, capacity;
     int64_t data_at_ms;
     int64_t error_at_ms; /* of the failed scan that was known when it was published */
@@ -30,10 +30,10 @@ struct api_state {
     struct api_options options; /* our own copy */
     uint16_t port;
 
-    pthread_mutex_t mutex; /* guards what follows, for pointer swaps and copies only */
+    pthread_mutex_t mutex;           /* guards what follows, for pointer swaps and copies only */
     struct publication *publication; /* NULL before the first */
     struct document *status;
-    char *snapshot_metrics[API_FORMATS]; /* families of the snapshot; NULL = none */
+    char *snapshot_metrics[API_FORMATS];   /* families of the snapshot; NULL = none */
     struct document *metrics[API_FORMATS]; /* whole pages, made anew when older than a second */
     uint64_t metrics_at_ms[API_FORMATS];   /* steady */
     struct api_service service;            /* texts are in service_texts */

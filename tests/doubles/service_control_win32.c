@@ -12,8 +12,8 @@ int main(int argc, char **argv)
         return 2;
     }
     DWORD code = strtoul(argv[2], NULL, 10);
-    DWORD access = code == SERVICE_CONTROL_INTERROGATE ? SERVICE_INTERROGATE
-                                                       : SERVICE_PAUSE_CONTINUE;
+    DWORD access =
+        code == SERVICE_CONTROL_INTERROGATE ? SERVICE_INTERROGATE : SERVICE_PAUSE_CONTINUE;
     SERVICE_STATUS status;
     SC_HANDLE manager = OpenSCManagerW(NULL, NULL, SC_MANAGER_CONNECT);
     SC_HANDLE service = manager == NULL ? NULL : OpenServiceW(manager, name, access);
