@@ -22,7 +22,7 @@ static int request_scan(void *context, int64_t *out_id, struct err *err)
 
 static int scan_state(void *context, int64_t id)
 {
-    const struct service *service = context;
+    struct service *service = context;
     return id == service->running_id  ? API_SCAN_RUNNING
            : id == service->queued_id ? API_SCAN_QUEUED
                                       : API_SCAN_UNKNOWN;
@@ -30,11 +30,12 @@ static int scan_state(void *context, int64_t id)
 
 static bool store_writable(void *context, struct err *err)
 {
-    const struct service *service = context;
-    if (!service->writable) {
+    struct service *service = context;
+    bool writable = service->writable;
+    if (!writable) {
         err_set(err, ERR_IO, "the disk is full");
     }
-    return service->writable;
+    return writable;
 }
 
 static void store_stats(void *context, struct db_stats *out_stats)

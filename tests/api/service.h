@@ -4,6 +4,8 @@
 /* The HTTP interface with a store of three scans behind it and an agent that is a handful of
    variables; requests go through a real socket. */
 
+#include <stdatomic.h>
+
 #include "api/server.h"
 #include "tests/db/fixture.h"
 
@@ -17,11 +19,12 @@ struct service {
     struct api_service facts;
     struct api_options options;
 
-    bool writable;      /* what store_writable answers */
-    bool stopping;      /* request_scan refuses */
-    int64_t queued_id;  /* scan_state: queued; 0 = none */
-    int64_t running_id; /* scan_state: running; 0 = none */
-    int requested;      /* calls of request_scan */
+    /* Read by the server's threads. */
+    atomic_bool writable;       /* what store_writable answers */
+    atomic_bool stopping;       /* request_scan refuses */
+    _Atomic int64_t queued_id;  /* scan_state: queued; 0 = none */
+    _Atomic int64_t running_id; /* scan_state: running; 0 = none */
+    atomic_int requested;       /* calls of request_scan */
 };
 
 int service_setup(void **state); /* starts it, nothing published; *state is a struct service */
