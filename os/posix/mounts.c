@@ -1,5 +1,9 @@
 #include "os/posix/mounts.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "os/path.h"
@@ -62,29 +66,75 @@ bool posix_mount_parse(struct arena *arena, const char *line, struct posix_mount
     return true;
 }
 
-bool posix_mount_of(struct arena *arena, const char *path, struct posix_mount *out_mount)
+/* The table as it was read last. A scan asks some hundred times; the kernel says on the open file
+   when something was mounted or unmounted: proc_pid_mounts(5), "poll". */
+static struct {
+    pthread_mutex_t mutex;
+    int fd; /* 0 = not opened yet */
+    struct arena arena;
+    struct posix_mount *mounts;
+    size_t count, capacity;
+} table = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static bool is_current(void)
 {
-    CLEANUP(close_stream) FILE *table = fopen("/proc/self/mountinfo", "re");
-    if (table == NULL) {
+    struct pollfd changes = {.fd = table.fd, .events = POLLPRI};
+    return table.count > 0 && poll(&changes, 1, 0) == 0;
+}
+
+static bool read_table(void)
+{
+    if (table.fd == 0) {
+        int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+        table.fd = fd > 0 ? fd : 0;
+    }
+    CLEANUP(close_stream) FILE *stream = fopen("/proc/self/mountinfo", "re");
+    if (stream == NULL) {
         return false;
     }
     CLEANUP(cleanup_free) char *line = NULL;
-    size_t capacity = 0;
-    size_t longest = 0;
-    bool found = false;
-    while (getline(&line, &capacity, table) > 0) {
+    size_t line_capacity = 0;
+    arena_done(&table.arena);
+    table.mounts = NULL;
+    table.count = table.capacity = 0;
+    while (getline(&line, &line_capacity, stream) > 0) {
         struct posix_mount mount;
-        if (!posix_mount_parse(arena, line, &mount) || !os_path_is_below(path, mount.point)) {
-            continue;
+        if (posix_mount_parse(&table.arena, line, &mount)) {
+            struct posix_mount *slot = arena_push(&table.arena, &table.mounts, &table.count,
+                                                  &table.capacity, sizeof *slot);
+            *slot = mount;
         }
-        size_t length = strlen(mount.point);
-        if (length >= longest) { /* of two on the same point the later one is on top */
-            longest = length;
-            *out_mount = mount;
-            found = true;
+    }
+    return table.count > 0;
+}
+
+static const struct posix_mount *find_mount(const char *path)
+{
+    const struct posix_mount *found = NULL;
+    size_t longest = 0;
+    for (size_t i = 0; i < table.count; i++) {
+        size_t length = strlen(table.mounts[i].point);
+        if (length >= longest && os_path_is_below(path, table.mounts[i].point)) {
+            longest = length; /* of two on the same point the later one is on top */
+            found = &table.mounts[i];
         }
     }
     return found;
+}
+
+bool posix_mount_of(struct arena *arena, const char *path, struct posix_mount *out_mount)
+{
+    pthread_mutex_lock(&table.mutex);
+    const struct posix_mount *found = is_current() || read_table() ? find_mount(path) : NULL;
+    if (found != NULL) {
+        *out_mount = (struct posix_mount){
+            .point = arena_strdup(arena, found->point),
+            .type = arena_strdup(arena, found->type),
+            .options = arena_strdup(arena, found->options),
+        };
+    }
+    pthread_mutex_unlock(&table.mutex);
+    return found != NULL;
 }
 
 bool posix_mount_is_remote(const struct posix_mount *mount)
