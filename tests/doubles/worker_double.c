@@ -59,9 +59,12 @@ static const struct {
     const char *mode;
     const char *driver, *probe;
 } documents[] = {
-    {"ok", driver_ok, probe_ok},          {"slow", driver_ok, probe_ok},
-    {"failed", driver_failed, probe_failed}, {"types", driver_types, probe_types},
-    {"huge", driver_huge, probe_huge},    {"empty", "", ""},
+    {"ok", driver_ok, probe_ok},
+    {"slow", driver_ok, probe_ok},
+    {"failed", driver_failed, probe_failed},
+    {"types", driver_types, probe_types},
+    {"huge", driver_huge, probe_huge},
+    {"empty", "", ""},
     {"garbage", "Segmentation fault? no, but {\"task\":", "all is well"},
 };
 
@@ -106,10 +109,9 @@ static void add(char *text, size_t size, const char *name, const char *value)
 /* Backslashes become slashes: this is no JSON printer. */
 static int say_document(const char *task, int count, char **arguments)
 {
-    static const char *const names[] = {"LD_LIBRARY_PATH",    "LD_PRELOAD",
-                                        "CUDNN_LOGLEVEL_DBG", "CUDNN_LOGDEST_DBG",
-                                        "CUDNN_LOGINFO_DBG",  "CUDNN_LOGWARN_DBG",
-                                        "CUDNN_LOGERR_DBG"};
+    static const char *const names[] = {
+        "LD_LIBRARY_PATH",   "LD_PRELOAD",        "CUDNN_LOGLEVEL_DBG", "CUDNN_LOGDEST_DBG",
+        "CUDNN_LOGINFO_DBG", "CUDNN_LOGWARN_DBG", "CUDNN_LOGERR_DBG"};
     char text[4000] = "";
     for (int i = 1; i < count; i++) {
         add(text, sizeof text, "argument", arguments[i]);
