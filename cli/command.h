@@ -46,7 +46,8 @@ int cli_options(const struct command *command, const struct cli_option *options,
 
 /* Says on stderr how the command is used wrongly; returns CLI_USAGE. */
 int cli_usage(const struct command *command, const char *format, ...) PRINTF_LIKE(2, 3);
-/* `cudnnd VERB: message` on stderr; returns CLI_FAILED, or CLI_USAGE for ERR_USAGE and ERR_CONFIG. */
+/* `cudnnd VERB: message` on stderr; returns CLI_FAILED, or CLI_USAGE for ERR_USAGE and
+   ERR_CONFIG. */
 int cli_error(const struct command *command, const struct err *err);
 
 /* Prints a document and frees it; false when stdout cannot be written (said on stderr). */

@@ -90,7 +90,8 @@ int gpu_query_driver(struct arena *arena, const struct gpu_worker_options *optio
                      struct driver *out_driver, struct err *err);
 
 /* Loads `library` (the entry library's full path) in a worker with exactly `directory` added to the
-   search. Always fills out_probe, unless cancelled. The caller has decided that it may be loaded. */
+   search. Always fills out_probe, unless cancelled. The caller has decided that it may be
+   loaded. */
 int gpu_probe(struct arena *arena, const struct gpu_worker_options *options, const char *directory,
               const char *library, struct probe *out_probe, struct err *err);
 

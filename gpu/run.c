@@ -86,9 +86,9 @@ static void judge(struct arena *arena, const struct gpu_worker_options *options,
     switch (process->end) {
     case OS_PROCESS_TIMED_OUT:
         run->end = RUN_TIMED_OUT;
-        run->words = arena_printf(arena, "no answer in time (%s)%s",
-                                  duration(arena, options->timeout_ms),
-                                  process->unkillable ? ", and the process cannot be ended" : "");
+        run->words =
+            arena_printf(arena, "no answer in time (%s)%s", duration(arena, options->timeout_ms),
+                         process->unkillable ? ", and the process cannot be ended" : "");
         break;
     case OS_PROCESS_TOO_MUCH_OUTPUT:
         run->end = RUN_SHOUTED;

@@ -4,7 +4,8 @@
 /* The agent: the one life that runs in the console, under systemd and under Windows' service
    manager alike. Opens everything (configuration, data directory, lock, store, token, listener),
    then scans at once and again and again: at start, each interval, on request, after sleep.
-   Requests of the outside (stop, reload, pause) only set flags and wake it: safe from any thread. */
+   Requests of the outside (stop, reload, pause) only set flags and wake it: safe from any
+   thread. */
 
 #include <stdbool.h>
 #include <stdint.h>

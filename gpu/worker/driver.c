@@ -142,9 +142,9 @@ static void read_nvml_device(struct arena *arena, const struct nvml_api *nvml, u
     }
     gpu->status = nvml_words(arena, nvml, result);
     if (result != NVML_NO_PERMISSION) { /* that is somebody else's device, in a container: whole */
-        set_error(driver, arena_printf(arena, "%s%sGPU %u: %s",
-                                       driver->error == NULL ? "" : driver->error,
-                                       driver->error == NULL ? "" : "; ", index, gpu->status));
+        set_error(driver,
+                  arena_printf(arena, "%s%sGPU %u: %s", driver->error == NULL ? "" : driver->error,
+                               driver->error == NULL ? "" : "; ", index, gpu->status));
     }
 }
 

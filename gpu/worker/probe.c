@@ -1,5 +1,6 @@
 /* Task "probe": loads one cuDNN and asks it what can be asked without a GPU. The numbers and status
-   names are cuDNN's own: statuses changed their numbers from 8 to 9, so names come from the library. */
+   names are cuDNN's own: statuses changed their numbers from 8 to 9, so names come from the
+   library. */
 #include <stdio.h>
 #include <string.h>
 

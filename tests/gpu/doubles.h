@@ -1,7 +1,8 @@
 #ifndef TESTS_GPU_DOUBLES_H
 #define TESTS_GPU_DOUBLES_H
 
-/* The worker's double (tests/doubles/worker_double.c) and the real worker, for the tests of gpu/. */
+/* The worker's double (tests/doubles/worker_double.c) and the real worker, for the tests of
+   gpu/. */
 
 #include "gpu/gpu.h"
 

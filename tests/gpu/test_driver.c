@@ -162,8 +162,8 @@ static void the_environment_cannot_turn_vendor_logging_on(void **state)
     (void)state;
     CLEANUP(arena_done) struct arena arena = {0};
     static const char *const names[] = {"CUDNN_LOGLEVEL_DBG", "CUDNN_LOGDEST_DBG",
-                                        "CUDNN_LOGINFO_DBG", "CUDNN_LOGWARN_DBG",
-                                        "CUDNN_LOGERR_DBG", "LD_LIBRARY_PATH"};
+                                        "CUDNN_LOGINFO_DBG",  "CUDNN_LOGWARN_DBG",
+                                        "CUDNN_LOGERR_DBG",   "LD_LIBRARY_PATH"};
     struct gpu_worker_options options = double_options(&arena, "tell");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         set_environment(names[i], "/elsewhere");
@@ -207,8 +207,7 @@ RUN_TESTS(cmocka_unit_test(a_healthy_answer_is_passed_on),
           cmocka_unit_test(a_driver_that_hangs_is_an_error_in_time),
           cmocka_unit_test(a_crash_names_the_signal_or_exception),
           cmocka_unit_test(an_exit_without_an_answer_is_an_error),
-          cmocka_unit_test(nonsense_is_an_error),
-          cmocka_unit_test(output_without_an_end_is_ended),
+          cmocka_unit_test(nonsense_is_an_error), cmocka_unit_test(output_without_an_end_is_ended),
           cmocka_unit_test(a_worker_that_is_not_there_is_an_error),
           cmocka_unit_test(the_root_is_given_to_the_worker),
           cmocka_unit_test(the_environment_cannot_turn_vendor_logging_on),

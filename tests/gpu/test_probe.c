@@ -181,8 +181,8 @@ static void a_library_that_is_not_cudnn_is_told_apart(void **state)
     (void)state;
     CLEANUP(arena_done) struct arena arena = {0};
     struct gpu_worker_options options = worker_options(&arena);
-    const char *other = double_path(&arena, os_path_separator == '\\' ? "nvcuda.dll"
-                                                                      : "libcuda.so.1");
+    const char *other =
+        double_path(&arena, os_path_separator == '\\' ? "nvcuda.dll" : "libcuda.so.1");
     struct probe probe = ask(&arena, &options, os_path_parent(&arena, other), other);
     assert_int_equal(probe.status, PROBE_FAILED);
     assert_mentions(probe.error, "cudnnGetVersion");
@@ -211,10 +211,10 @@ static void the_real_cudnn_9_5_answers_without_a_gpu(void **state)
     CLEANUP(arena_done) struct arena arena = {0};
     struct gpu_worker_options options = worker_options(&arena);
     bool windows = os_path_separator == '\\';
-    const char *where = wheel(&arena, windows
-                                          ? "nvidia-cudnn-cu12-9.5.0.50-win_amd64/nvidia/cudnn/bin"
-                                          : "nvidia-cudnn-cu12-9.5.0.50-linux_x86_64/nvidia/cudnn/"
-                                            "lib");
+    const char *where =
+        wheel(&arena, windows ? "nvidia-cudnn-cu12-9.5.0.50-win_amd64/nvidia/cudnn/bin"
+                              : "nvidia-cudnn-cu12-9.5.0.50-linux_x86_64/nvidia/cudnn/"
+                                "lib");
     const char *what = os_path_join(&arena, where, windows ? "cudnn64_9.dll" : "libcudnn.so.9");
     struct probe probe = ask(&arena, &options, where, what);
     assert_null(probe.error);

@@ -213,8 +213,9 @@ static char *with_version_of(struct arena *arena, size_t length)
 {
     char *version = arena_alloc(arena, length + 1);
     memset(version, '5', length);
-    return arena_printf(arena, "{\"task\":\"driver\",\"status\":\"ok\",\"gpus\":[],\"version\":"
-                               "\"%s\"}",
+    return arena_printf(arena,
+                        "{\"task\":\"driver\",\"status\":\"ok\",\"gpus\":[],\"version\":"
+                        "\"%s\"}",
                         version);
 }
 

@@ -11,7 +11,7 @@ int wmain(int argc, wchar_t **argv)
 {
     SetDllDirectoryW(argc > 1 ? argv[1] : NULL);
     for (int i = 2; i < argc; i++) {
-        HMODULE library = LoadLibraryW(argv[i]);
+        HMODULE library = LoadLibraryExW(argv[i], NULL, 0);
         if (library == NULL) {
             printf("%ls error %lu\n", argv[i], GetLastError());
             continue;
