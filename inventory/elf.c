@@ -30,6 +30,7 @@ enum { /* "Program Header", "Section Header", "Symbol Table" */
        PHDR_SIZE = 56,
        PT_LOAD = 1,
        PT_DYNAMIC = 2,
+       PF_R = 4,
        SHDR_SIZE = 64,
        SHT_NOBITS = 8,
        SYMBOL_SIZE = 24,
@@ -57,7 +58,7 @@ enum {
 };
 
 struct segment {
-    uint32_t type;
+    uint32_t type, flags;
     uint64_t offset, address, file_size;
 };
 
@@ -73,6 +74,7 @@ static bool segment_at(const struct elf *elf, uint32_t index, struct segment *ou
 {
     uint64_t at = elf->program_headers + (uint64_t)index * elf->program_size;
     return index < elf->program_count && bytes_u32(elf->file, at, &out->type) &&
+           bytes_u32(elf->file, at + 4, &out->flags) &&
            bytes_u64(elf->file, at + 8, &out->offset) &&
            bytes_u64(elf->file, at + 16, &out->address) &&
            bytes_u64(elf->file, at + 32, &out->file_size);
@@ -374,7 +376,14 @@ bool elf_symbol_u32(const struct elf *elf, const struct elf_dynamic *dynamic, co
     return found && at_address(elf, address, &data) && bytes_u32(data, 0, out_value);
 }
 
-/* ---- sections ---- */
+/* ---- segments and sections ---- */
+
+bool elf_read_only_segment(const struct elf *elf, uint32_t index, struct bytes *out_bytes)
+{
+    struct segment segment;
+    return segment_at(elf, index, &segment) && segment.type == PT_LOAD && segment.flags == PF_R &&
+           bytes_part(elf->file, segment.offset, segment.file_size, out_bytes);
+}
 
 struct section {
     uint32_t name, type;

@@ -47,6 +47,9 @@ bool elf_dynamic(struct arena *arena, const struct elf *elf, struct elf_dynamic 
 bool elf_symbol_u32(const struct elf *elf, const struct elf_dynamic *dynamic, const char *name,
                     uint32_t *out_value);
 
+/* The bytes in the file of segment `index` when it is loaded to be read only. */
+bool elf_read_only_segment(const struct elf *elf, uint32_t index, struct bytes *out_bytes);
+
 /* A section by its name; false without section headers. */
 bool elf_section(const struct elf *elf, const char *name, struct bytes *out_bytes);
 

@@ -53,23 +53,22 @@ static size_t exports_to_try(const struct hints *hints, const char *internal_nam
 }
 
 /* Names that it imports say it as well as names in its data, and cost nothing. */
-static int cuda_major_of(const struct identity *identity, const struct bytes *data)
+static void add_imports(struct cuda_names *names, const struct identity *identity)
 {
-    struct cuda_names names = {0};
     for (size_t i = 0; i < identity->import_count; i++) {
-        cuda_names_add(&names, identity->imports[i]);
+        cuda_names_add(names, identity->imports[i]);
     }
     for (size_t i = 0; i < identity->delay_import_count; i++) {
-        cuda_names_add(&names, identity->delay_imports[i]);
+        cuda_names_add(names, identity->delay_imports[i]);
     }
-    if (data != NULL) {
-        struct bytes part = *data;
-        if (part.size > MAX_SEARCHED_BYTES) {
-            part.size = MAX_SEARCHED_BYTES;
-        }
-        cuda_names_search(&names, part);
+}
+
+static void search_data(struct cuda_names *names, struct bytes data)
+{
+    if (data.size > MAX_SEARCHED_BYTES) {
+        data.size = MAX_SEARCHED_BYTES;
     }
-    return cuda_names_result(&names);
+    cuda_names_search(names, data);
 }
 
 /* ---- PE ---- */
@@ -148,8 +147,12 @@ static void identify_pe(struct arena *arena, struct bytes bytes, const struct hi
     pe_imports(arena, &pe, PE_DIRECTORY_IMPORT, &out->imports, &out->import_count);
     pe_imports(arena, &pe, PE_DIRECTORY_DELAY_IMPORT, &out->delay_imports,
                &out->delay_import_count);
-    bool search = hints->search_cuda && pe_read_only_data(&pe, &data);
-    out->cuda_major = cuda_major_of(out, search ? &data : NULL);
+    struct cuda_names names = {0};
+    add_imports(&names, out);
+    if (hints->search_cuda && pe_read_only_data(&pe, &data)) {
+        search_data(&names, data);
+    }
+    out->cuda_major = cuda_names_result(&names);
 }
 
 /* ---- ELF ---- */
@@ -206,12 +209,27 @@ static void elf_version(const struct elf *elf, const struct elf_dynamic *dynamic
     }
 }
 
+/* A file stripped of its section headers still loads, and has its texts in a segment that may only
+   be read. */
+static void search_elf(struct cuda_names *names, const struct elf *elf)
+{
+    struct bytes data;
+    if (elf_section(elf, ".rodata", &data)) {
+        search_data(names, data);
+        return;
+    }
+    for (uint32_t i = 0; i < elf->program_count; i++) {
+        if (elf_read_only_segment(elf, i, &data)) {
+            search_data(names, data);
+        }
+    }
+}
+
 static void identify_elf(struct arena *arena, struct bytes bytes, const struct hints *hints,
                          struct identity *out)
 {
     struct elf elf;
     struct elf_dynamic dynamic;
-    struct bytes data;
     out->is_elf = true;
     out->problem = elf_open(arena, bytes, &elf);
     if (bytes_has(bytes, 0, 20)) {
@@ -237,8 +255,12 @@ static void identify_elf(struct arena *arena, struct bytes bytes, const struct h
     out->imports = dynamic.needed;
     out->import_count = dynamic.needed_count;
     elf_version(&elf, &dynamic, hints, out);
-    bool search = hints->search_cuda && elf_section(&elf, ".rodata", &data);
-    out->cuda_major = cuda_major_of(out, search ? &data : NULL);
+    struct cuda_names names = {0};
+    add_imports(&names, out);
+    if (hints->search_cuda) {
+        search_elf(&names, &elf);
+    }
+    out->cuda_major = cuda_names_result(&names);
 }
 
 /* ---- */

@@ -41,16 +41,16 @@ static void a_variable_of_the_process_is_found(void **state)
 {
     (void)state;
     CLEANUP(arena_done) struct arena arena = {0};
-    putenv("CUDNND_TRY_B=two = 2");
-    putenv("CUDNND_TRY_A=1");
-    const char *value = os_env_get(&arena, NULL, OS_ENV_PROCESS, "CUDNND_TRY_B");
+    putenv("CUDNND_OWN_B=two = 2");
+    putenv("CUDNND_OWN_A=1");
+    const char *value = os_env_get(&arena, NULL, OS_ENV_PROCESS, "CUDNND_OWN_B");
     assert_string_equal(value, "two = 2");
-    assert_null(os_env_get(&arena, NULL, OS_ENV_PROCESS, "CUDNND_TRY_"));
+    assert_null(os_env_get(&arena, NULL, OS_ENV_PROCESS, "CUDNND_OWN_"));
     struct os_env_variable *items;
     size_t count;
-    os_env_list(&arena, NULL, OS_ENV_PROCESS, "CUDNND_TRY_", &items, &count);
+    os_env_list(&arena, NULL, OS_ENV_PROCESS, "CUDNND_OWN_", &items, &count);
     assert_int_equal(count, 2);
-    assert_string_equal(items[0].name, "CUDNND_TRY_A");
+    assert_string_equal(items[0].name, "CUDNND_OWN_A");
     assert_string_equal(items[1].value, "two = 2");
 }
 

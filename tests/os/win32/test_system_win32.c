@@ -46,6 +46,18 @@ static void set(HKEY root, const wchar_t *key, const wchar_t *name, DWORD type, 
 
 #define SET(root, key, name, type, text) set(root, key, name, type, text, sizeof text)
 
+/* Also when the test failed: every later program would inherit what is left. */
+static int forget_variables(void **state)
+{
+    static const wchar_t *const names[] = {L"CUDNND_TRY_ROOT", L"CUDNND_TRY_PATH",
+                                           L"CUDNND_TRY_LOOP", L"CUDNND_TRY_PLAIN"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        RegDeleteKeyValueW(HKEY_CURRENT_USER, L"Environment", names[i]);
+    }
+    return 0;
+}
+
 static void the_accounts_variables_are_expanded_with_todays_values(void **state)
 {
     static const wchar_t key[] = L"Environment";
@@ -71,11 +83,6 @@ static void the_accounts_variables_are_expanded_with_todays_values(void **state)
     assert_string_equal(items[1].name, "CUDNND_TRY_PLAIN");
     os_env_list(*state, NULL, OS_ENV_PROCESS, "cudnnd_try", &items, &count);
     assert_int_equal(count, 1);
-    static const wchar_t *const names[] = {L"CUDNND_TRY_ROOT", L"CUDNND_TRY_PATH",
-                                           L"CUDNND_TRY_LOOP", L"CUDNND_TRY_PLAIN"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        RegDeleteKeyValueW(HKEY_CURRENT_USER, key, names[i]);
-    }
 }
 
 static void the_machines_path_is_read_and_expanded(void **state)
@@ -193,7 +200,8 @@ int main(void)
 {
     os_process_prepare();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_accounts_variables_are_expanded_with_todays_values),
+        cmocka_unit_test_teardown(the_accounts_variables_are_expanded_with_todays_values,
+                                  forget_variables),
         cmocka_unit_test(the_machines_path_is_read_and_expanded),
         cmocka_unit_test(registry_texts_and_subkeys_are_read),
         cmocka_unit_test(the_host_is_known),
