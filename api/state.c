@@ -24,7 +24,11 @@ static void *grown(void *memory, size_t size)
 
 static char *copied(const char *text)
 {
-    return text == NULL ? NULL : memcpy(grown(NULL, strlen(text) + 1), text, strlen(text) + 1);
+    char *copy = text == NULL ? NULL : strdup(text);
+    if (text != NULL && copy == NULL) {
+        log_fatal("out of memory: the published documents");
+    }
+    return copy;
 }
 
 /* ---- a publication ---- */

@@ -246,7 +246,7 @@ static int read_finding(struct connection *connection, const char *id, struct js
                         struct err *err)
 {
     static const char SQL[] = SQL_NEWEST " AND id = ?1";
-    struct statement *select;
+    struct statement *select = NULL;
     struct scan_end newest = {0};
     bool row = false;
     int code = scan_newest_ok(connection, &newest, err);

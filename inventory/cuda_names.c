@@ -8,7 +8,7 @@ enum {
     MAX_NAME = 32,
     WINDOW = 64 * 1024, /* searched for both stems while it is in the processor's cache */
     OLDEST_MAJOR = 7,
-    NEWEST_MAJOR = 79 /* from 80 on a two-digit number is an old major and minor: 8.0, 9.2 */
+    NEWEST_MAJOR = 64 /* from 65 on a two-digit number is an old major and minor: 6.5, 8.0, 9.2 */
 };
 
 /* How the names begin. `joined`: always major and minor in one number, 112 and 120. */
@@ -117,7 +117,7 @@ static bool is_text(struct bytes bytes, uint64_t at, const char *text)
    part of a path begins there and is a name. */
 static void add_candidate(struct cuda_names *names, struct bytes bytes, uint64_t at)
 {
-    char name[MAX_NAME + 1];
+    char name[MAX_NAME + 1] = "";
     uint8_t byte;
     if (at >= 3 && is_text(bytes, at - 3, "lib")) {
         at -= 3;

@@ -161,7 +161,7 @@ int ld_cache_parse(struct arena *arena, struct bytes bytes, struct ld_cache *out
                    struct err *err)
 {
     CLEANUP(arena_done) struct arena scratch = {0};
-    struct table table;
+    struct table table = {0};
     struct ld_cache cache = {0};
     int code = begins(bytes, new_magic, strlen(new_magic)) ? open_new(bytes, &table, err)
                : begins(bytes, old_magic, sizeof old_magic)

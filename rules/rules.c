@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "rules/judge.h"
 
@@ -47,6 +48,9 @@ void rules_add_service_finding(struct arena *arena, struct snapshot *snapshot, c
                                const char *const *commands)
 {
     struct judge judge = {.arena = arena, .snapshot = snapshot, .rule = rules_find(code)};
+    if (judge.rule == NULL) {
+        log_fatal("there is no rule '%s'", code);
+    }
     /* The array has no spare room that this call knows of: begin a new one behind the old. */
     struct finding *old = snapshot->findings;
     size_t count = snapshot->finding_count;

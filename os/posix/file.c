@@ -186,7 +186,7 @@ int os_file_read(struct arena *arena, const char *path, size_t limit, char **out
                  size_t *out_size, struct err *err)
 {
     CLEANUP(posix_close) int fd = -1;
-    struct stat status;
+    struct stat status = {0};
     int code = open_regular(path, &fd, &status, err);
     if (code != 0) {
         return code;
@@ -318,7 +318,7 @@ static int read_guarded(struct guard *guard, const char *path, os_file_reader *r
 int os_file_with_map(const char *path, os_file_reader *reader, void *context, struct err *err)
 {
     CLEANUP(posix_close) int fd = -1;
-    struct stat status;
+    struct stat status = {0};
     int code = open_regular(path, &fd, &status, err);
     if (code != 0) {
         return code;
@@ -442,7 +442,7 @@ static int copy_bytes(int from, int to, uint64_t *out_size)
 int os_file_copy(const char *from, const char *to, struct err *err)
 {
     CLEANUP(posix_close) int source = -1;
-    struct stat status;
+    struct stat status = {0};
     int code = open_regular(from, &source, &status, err);
     if (code != 0) {
         return code;

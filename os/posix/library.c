@@ -117,7 +117,7 @@ int os_library_open_system(const char *root, const char *name, struct os_library
     if (first == NULL || first[0] == '\0') {
         struct err reason = {0};
         int code = load(name, out, &reason);
-        if (code == 0 || code != ERR_NOT_FOUND) {
+        if (code != ERR_NOT_FOUND) {
             return code == 0 ? 0 : err_set(err, code, "%s", reason.message);
         }
     }

@@ -511,7 +511,7 @@ int os_process_run(const struct os_process_spec *spec, struct os_process_result 
     if (code != 0) {
         return code;
     }
-    struct os_process_result result;
+    struct os_process_result result = {0};
     code = finish(&child, watch(spec, &child), &result, err);
     if (code == 0 && child.start_error != 0) {
         os_process_result_done(&result);

@@ -155,10 +155,13 @@ static int listen_on(int fd, const struct sockaddr_storage *address, socklen_t s
 static uint16_t port_of(int fd)
 {
     struct sockaddr_storage address = {0};
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
     socklen_t size = sizeof address;
     getsockname(fd, (struct sockaddr *)&address, &size);
-    return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
-                                               : ((struct sockaddr_in *)&address)->sin_port);
+    memcpy(&v4, &address, sizeof v4);
+    memcpy(&v6, &address, sizeof v6);
+    return ntohs(address.ss_family == AF_INET6 ? v6.sin6_port : v4.sin_port);
 }
 
 int os_tcp_listen(const char *host, uint16_t *port, intptr_t *out_socket, struct err *err)

@@ -21,13 +21,12 @@ static char *read_text(struct arena *arena, const char *path)
 
 static void read_memory(struct arena *arena, struct os_process_usage *usage)
 {
-    unsigned long long total;
-    unsigned long long resident;
     const char *text = read_text(arena, "/proc/self/statm");
     long page = sysconf(_SC_PAGESIZE);
-    if (text != NULL && page > 0 && sscanf(text, "%llu %llu", &total, &resident) == 2) {
-        usage->virtual_bytes = total * (unsigned long)page;
-        usage->resident_bytes = resident * (unsigned long)page;
+    if (text != NULL && page > 0) { /* total and resident pages */
+        char *rest;
+        usage->virtual_bytes = strtoull(text, &rest, 10) * (unsigned long)page;
+        usage->resident_bytes = strtoull(rest, NULL, 10) * (unsigned long)page;
     }
 }
 
