@@ -1,19 +1,7 @@
 #include "api/views.h"
 
 #include "base/arena.h"
-#include "base/clock_text.h"
 #include "rules/rules.h"
-
-static void set_time(struct json *object, const char *key, int64_t unix_ms)
-{
-    char text[CLOCK_TEXT_SIZE];
-    if (unix_ms == 0) {
-        json_set_null(object, key);
-        return;
-    }
-    clock_text_format(unix_ms, text);
-    json_set_text(object, key, text);
-}
 
 /* ---- the lists ---- */
 
@@ -172,14 +160,14 @@ static void set_scan(struct json *status, const struct json *of_snapshot,
 {
     struct json *scan = json_set_object(status, "scan");
     take(scan, "last", of_snapshot, "last_scan");
-    set_time(scan, "next_at", service->paused ? 0 : service->next_scan_at_ms);
+    json_set_time(scan, "next_at", service->paused ? 0 : service->next_scan_at_ms);
     if (service->last_scan_error == NULL) {
         json_set_null(scan, "error");
         return;
     }
     struct json *error = json_set_object(scan, "error");
     json_set_text(error, "message", service->last_scan_error);
-    set_time(error, "at", service->last_scan_error_at_ms);
+    json_set_time(error, "at", service->last_scan_error_at_ms);
 }
 
 struct json *views_status(const struct json *of_snapshot, const struct api_service *service)
@@ -201,7 +189,7 @@ struct json *views_status(const struct json *of_snapshot, const struct api_servi
     struct json *own = json_set_object(status, "service");
     json_set_text(own, "version", service->version);
     json_set_text(own, "revision", service->revision);
-    set_time(own, "started_at", service->started_at_ms);
+    json_set_time(own, "started_at", service->started_at_ms);
     json_set_bool(own, "paused", service->paused);
     json_set_text(own, "config_error", service->config_error);
     return status;

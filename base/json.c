@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/arena.h"
+#include "base/clock_text.h"
 #include "base/log.h"
 #include "base/text.h"
 
@@ -90,6 +91,17 @@ void json_set_number(struct json *object, const char *key, double value)
 void json_set_bool(struct json *object, const char *key, bool value)
 {
     json_set(object, key, made(cJSON_CreateBool(value)));
+}
+
+void json_set_time(struct json *object, const char *key, int64_t unix_ms)
+{
+    char text[CLOCK_TEXT_SIZE];
+    if (unix_ms == 0) {
+        json_set_null(object, key);
+        return;
+    }
+    clock_text_format(unix_ms, text);
+    json_set_text(object, key, text);
 }
 
 void json_set_null(struct json *object, const char *key)

@@ -26,6 +26,7 @@ void json_set_text(struct json *object, const char *key, const char *text);
 void json_set_int(struct json *object, const char *key, int64_t value);
 void json_set_number(struct json *object, const char *key, double value); /* NaN, inf -> null */
 void json_set_bool(struct json *object, const char *key, bool value);
+void json_set_time(struct json *object, const char *key, int64_t unix_ms); /* RFC 3339; 0 -> null */
 void json_set_null(struct json *object, const char *key);
 void json_set(struct json *object, const char *key, struct json *child); /* takes child */
 struct json *json_set_object(struct json *object, const char *key);      /* a new child */

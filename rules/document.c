@@ -2,20 +2,7 @@
    store can keep them as they are. Absent is null, unknown is never invented. */
 #include "rules/snapshot.h"
 
-#include "base/clock_text.h"
-
 enum { SCHEMA = 1 };
-
-static void set_time(struct json *object, const char *key, int64_t unix_ms)
-{
-    char text[CLOCK_TEXT_SIZE];
-    if (unix_ms == 0) {
-        json_set_null(object, key);
-        return;
-    }
-    clock_text_format(unix_ms, text);
-    json_set_text(object, key, text);
-}
 
 /* Three numbers, as people write a cuDNN version; fewer when fewer are known. */
 static void set_version(struct json *object, const char *key, struct version version)
@@ -47,8 +34,8 @@ struct json *snapshot_scan_to_json(const struct snapshot *snapshot)
 {
     struct json *scan = json_object();
     set_positive(scan, "id", snapshot->scan_id);
-    set_time(scan, "started_at", snapshot->started_at_ms);
-    set_time(scan, "finished_at", snapshot->finished_at_ms);
+    json_set_time(scan, "started_at", snapshot->started_at_ms);
+    json_set_time(scan, "finished_at", snapshot->finished_at_ms);
     json_set_int(scan, "duration_ms", (int64_t)snapshot->duration_ms);
     json_set_text(scan, "trigger", scan_trigger_name(snapshot->trigger));
     return scan;
@@ -136,7 +123,7 @@ static struct json *library_to_json(const struct library *library)
     json_set_text(object, "version_source", version_source_name(library->version_source));
     if (there) {
         json_set_int(object, "size_bytes", (int64_t)library->size_bytes);
-        set_time(object, "modified_at", library->modified_at_ms);
+        json_set_time(object, "modified_at", library->modified_at_ms);
     } else {
         json_set_null(object, "size_bytes");
         json_set_null(object, "modified_at");
@@ -261,9 +248,9 @@ struct json *finding_to_json(const struct finding *finding)
     json_set_text(remedy, "text", finding->remedy);
     json_set(remedy, "commands", texts(finding->commands, finding->command_count));
     json_set_text(object, "state", finding->resolved_at_ms == 0 ? "active" : "resolved");
-    set_time(object, "first_seen_at", finding->first_seen_at_ms);
-    set_time(object, "last_seen_at", finding->last_seen_at_ms);
-    set_time(object, "resolved_at", finding->resolved_at_ms);
+    json_set_time(object, "first_seen_at", finding->first_seen_at_ms);
+    json_set_time(object, "last_seen_at", finding->last_seen_at_ms);
+    json_set_time(object, "resolved_at", finding->resolved_at_ms);
     return object;
 }
 
