@@ -1,6 +1,5 @@
 #include "db/documents.h"
 
-#include "base/clock_text.h"
 #include "base/hash.h"
 #include "base/text.h"
 
@@ -275,17 +274,6 @@ int document_parse(const char *text, int64_t hash, struct json **out_document, s
     return 0;
 }
 
-void document_set_time(struct json *object, const char *key, int64_t unix_ms)
-{
-    char text[CLOCK_TEXT_SIZE];
-    if (unix_ms == 0) {
-        json_set_null(object, key);
-        return;
-    }
-    clock_text_format(unix_ms, text);
-    json_set_text(object, key, text);
-}
-
 void document_set_finding_times(struct json *finding, int64_t first_seen_at_ms,
                                 int64_t last_seen_at_ms, int64_t resolved_at_ms)
 {
@@ -294,7 +282,7 @@ void document_set_finding_times(struct json *finding, int64_t first_seen_at_ms,
         json_remove(finding, keys[i]);
     }
     json_set_text(finding, keys[0], resolved_at_ms == 0 ? "active" : "resolved");
-    document_set_time(finding, keys[1], first_seen_at_ms);
-    document_set_time(finding, keys[2], last_seen_at_ms);
-    document_set_time(finding, keys[3], resolved_at_ms);
+    json_set_time(finding, keys[1], first_seen_at_ms);
+    json_set_time(finding, keys[2], last_seen_at_ms);
+    json_set_time(finding, keys[3], resolved_at_ms);
 }

@@ -49,8 +49,6 @@ struct json *assembly_to_json(struct assembly *assembly, const struct snapshot *
    bit within a document passes every check of SQLite. */
 int document_parse(const char *text, int64_t hash, struct json **out_document, struct err *err);
 
-void document_set_time(struct json *object, const char *key, int64_t unix_ms); /* 0 is null */
-
 /* state, first_seen_at, last_seen_at, resolved_at (0 = active). */
 void document_set_finding_times(struct json *finding, int64_t first_seen_at_ms,
                                 int64_t last_seen_at_ms, int64_t resolved_at_ms);

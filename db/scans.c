@@ -152,8 +152,8 @@ static struct json *row_to_json(struct statement *select)
     json_set_int(scan, "id", statement_int(select, 0));
     json_set_text(scan, "trigger", statement_text(select, 1));
     json_set_text(scan, "result", statement_text(select, 2));
-    document_set_time(scan, "started_at", statement_int(select, 3));
-    document_set_time(scan, "finished_at", statement_int(select, 4));
+    json_set_time(scan, "started_at", statement_int(select, 3));
+    json_set_time(scan, "finished_at", statement_int(select, 4));
     json_set_int(scan, "duration_ms", statement_int(select, 5));
     json_set_text(scan, "error", statement_text(select, 6));
     if (statement_is_null(select, 7)) {
