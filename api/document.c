@@ -20,6 +20,9 @@ static struct document *document_alloc(const char *content_type, size_t size, in
     atomic_init(&document->references, 1);
     document->content_type = content_type;
     document->data_at_ms = data_at_ms;
+    document->varies = false;
+    atomic_init(&document->prepared, NULL);
+    document->release = NULL;
     document->size = size;
     document->bytes[size] = '\0';
     return document;
@@ -64,6 +67,10 @@ void document_drop(struct document *document)
 {
     if (document != NULL &&
         atomic_fetch_sub_explicit(&document->references, 1, memory_order_acq_rel) == 1) {
-        free(document);
+        if (atomic_load(&document->prepared) != NULL) {
+            document->release(document);
+        } else {
+            free(document);
+        }
     }
 }

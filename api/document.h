@@ -5,6 +5,7 @@
    last one frees it. Safe from any thread. */
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,12 @@ struct document {
     const char *content_type; /* static */
     char etag[20];            /* in its quotes: a hash of the bytes */
     int64_t data_at_ms;       /* when what it says was observed; 0 = says nothing that ages */
+    bool varies;              /* another Accept header would have got another document */
+    /* What the HTTP library made of it for all who ask, NULL = nothing yet; it points into `bytes`
+       and outlives the last reference while somebody is still being answered. `release` ends it
+       and frees the document after that. */
+    _Atomic(void *) prepared;
+    void (*release)(struct document *document);
     size_t size;
     char bytes[];
 };

@@ -45,19 +45,11 @@ void handle_status(struct api_state *state, const struct api_request *request,
     api_answer(response, api_state_status(state));
 }
 
-static void answer_state(struct api_response *response, const char *word)
-{
-    struct json *document = json_object();
-    json_set_text(document, "status", word);
-    api_answer(response, document_of_json(document_json, document, 0));
-}
-
 void handle_healthz(struct api_state *state, const struct api_request *request,
                     struct api_response *response)
 {
-    (void)state;
     (void)request;
-    answer_state(response, "alive");
+    api_answer(response, document_keep(state->alive));
 }
 
 void handle_readyz(struct api_state *state, const struct api_request *request,
@@ -73,7 +65,7 @@ void handle_readyz(struct api_state *state, const struct api_request *request,
         response->retry_after_s = RETRY_SECONDS;
         api_problem(response, 503, "The store cannot be written: %s.", err.message);
     } else {
-        answer_state(response, "ready");
+        api_answer(response, document_keep(state->ready));
     }
 }
 
@@ -83,7 +75,6 @@ void handle_metrics(struct api_state *state, const struct api_request *request,
     bool open =
         request->accept != NULL && strstr(request->accept, "application/openmetrics-text") != NULL;
     struct document *page = api_state_metrics(state, open ? API_OPENMETRICS : API_PROMETHEUS);
-    response->varies = true;
     if (page == NULL) {
         api_problem(response, 500, "The page would be too large.");
     } else {

@@ -9,9 +9,11 @@
 
 enum {
     API_THREADS = 2,
-    API_CONNECTIONS = 128,        /* a listening address; more wait in the system's queue */
-    API_IDLE_SECONDS = 10,        /* a connection on which nothing moves is closed */
-    API_MEMORY_BYTES = 48 * 1024, /* a connection: request line, headers, part of the body */
+    API_CONNECTIONS = 128, /* a listening address; more wait in the system's queue */
+    API_IDLE_SECONDS = 10, /* a connection on which nothing moves is closed */
+    /* A connection's request line, headers and part of the body; the library clears all of it for
+       every request. */
+    API_MEMORY_BYTES = 32 * 1024,
     API_TARGET_BYTES = 4 * 1024,  /* path and query: 414 */
     API_HEADER_BYTES = 16 * 1024, /* all names and values: 431 */
     API_BODY_BYTES = 16 * 1024,   /* 413 */

@@ -28,7 +28,6 @@ struct api_response {
     const char *location;      /* NULL; in `text` or static */
     const char *allow;         /* 405 and OPTIONS: the methods */
     unsigned retry_after_s;    /* 0 = none */
-    bool varies;               /* depends on Accept */
     char text[128];            /* room for location or allow */
 };
 

@@ -166,7 +166,8 @@ const char *api_print_docs(struct arena *arena)
         "administrators only.\n\n"
         "Documents are UTF-8 JSON, times RFC 3339 in UTC. Each carries an `ETag` (a request with "
         "`If-None-Match`\ngets 304 while nothing changed) and, where it says what a scan saw, "
-        "`Age`: the seconds since. Every\nerror is an RFC 9457 `application/problem+json` with "
+        "`Last-Modified`: when that\nwas; `Date` tells how old it is. Every error is an RFC 9457 "
+        "`application/problem+json` with "
         "one sentence in `detail`. Before the first scan\ndocuments answer 503 with "
         "`Retry-After`; `/status` answers with `\"health\": \"unknown\"`.\n\n"
         "| method | path | meaning |\n|---|---|---|\n";

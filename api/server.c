@@ -2,7 +2,7 @@
    of every request before a handler sees it, and how an answer becomes a response. */
 #include "api/server.h"
 
-#include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,9 +12,9 @@
 #include "api/state.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock_text.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "os/clock.h"
 #include "os/tcp.h"
 
 struct api_server {
@@ -158,8 +158,9 @@ static bool check_sizes(struct MHD_Connection *connection, const char *path,
                         struct api_response *response)
 {
     struct sizes sizes = {.target = strlen(path)};
-    MHD_get_connection_values(connection, MHD_HEADER_KIND, add_sizes, &sizes);
-    MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_sizes, &sizes);
+    MHD_get_connection_values(connection,
+                              (enum MHD_ValueKind)(MHD_HEADER_KIND | MHD_GET_ARGUMENT_KIND),
+                              add_sizes, &sizes);
     if (sizes.target > API_TARGET_BYTES) {
         api_problem(response, 414, "Path and query may be %d bytes long.", API_TARGET_BYTES);
         return false;
@@ -252,30 +253,83 @@ static bool is_unchanged(struct MHD_Connection *connection, const struct documen
     return tags != NULL && (text_equal(tags, "*") || strstr(tags, document->etag) != NULL);
 }
 
-static void drop_document(void *document)
+static void free_document(void *document)
 {
-    document_drop(document);
+    free(document);
 }
 
-static void add_headers(struct MHD_Response *out, const struct api_response *response)
+/* The response holds the document's memory, the document the response: it is freed when neither a
+   reference nor an answer on its way needs it any more. */
+static void release_prepared(struct document *document)
 {
-    const struct document *document = response->document;
-    char number[24];
+    MHD_destroy_response(atomic_load(&document->prepared));
+}
+
+static void add_document_headers(struct MHD_Response *out, const struct document *document)
+{
+    MHD_add_response_header(out, "ETag", document->etag);
+    if (document->data_at_ms > 0) {
+        char time[CLOCK_TEXT_SIZE];
+        clock_text_format_http(document->data_at_ms, time);
+        MHD_add_response_header(out, "Last-Modified", time);
+    }
+    if (document->varies) {
+        MHD_add_response_header(out, "Vary", "Accept");
+    }
+}
+
+static void add_common_headers(struct MHD_Response *out)
+{
     MHD_add_response_header(out, "Cache-Control", "no-cache");
     MHD_add_response_header(out, "X-Content-Type-Options", "nosniff");
-    if (document != NULL && response->status != 304) {
+}
+
+/* The response of a document's 200, made once for all who ask for it. NULL: out of memory. */
+static struct MHD_Response *prepare(struct document *document)
+{
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    struct MHD_Response *out = atomic_load(&document->prepared);
+    if (out != NULL) {
+        return out;
+    }
+    pthread_mutex_lock(&mutex);
+    out = atomic_load(&document->prepared);
+    if (out == NULL) {
+        out = MHD_create_response_from_buffer_with_free_callback_cls(
+            document->size, document->bytes, free_document, document);
+        if (out != NULL) {
+            add_common_headers(out);
+            MHD_add_response_header(out, "Content-Type", document->content_type);
+            add_document_headers(out, document);
+            document->release = release_prepared;
+            atomic_store(&document->prepared, out);
+        }
+    }
+    pthread_mutex_unlock(&mutex);
+    return out;
+}
+
+/* What is said once: problems, 202, 304. The body is copied. */
+static struct MHD_Response *make_response(const struct api_response *response)
+{
+    const struct document *document = response->document;
+    bool unchanged = response->status == 304;
+    bool body = document != NULL && !unchanged;
+    union { /* the library's parameter is not const, but it copies */
+        const char *bytes;
+        void *buffer;
+    } source = {.bytes = body ? document->bytes : ""};
+    struct MHD_Response *out = MHD_create_response_from_buffer(
+        body ? document->size : 0, source.buffer, MHD_RESPMEM_MUST_COPY);
+    if (out == NULL) {
+        return NULL;
+    }
+    add_common_headers(out);
+    if (body) {
         MHD_add_response_header(out, "Content-Type", document->content_type);
     }
-    if (document != NULL && (response->status == 200 || response->status == 304)) {
-        MHD_add_response_header(out, "ETag", document->etag);
-    }
-    if (document != NULL && document->data_at_ms > 0) {
-        int64_t age_ms = os_clock_wall_ms() - document->data_at_ms;
-        snprintf(number, sizeof number, "%" PRId64, age_ms > 0 ? age_ms / 1000 : 0);
-        MHD_add_response_header(out, "Age", number);
-    }
-    if (response->varies) {
-        MHD_add_response_header(out, "Vary", "Accept");
+    if (unchanged) {
+        add_document_headers(out, document);
     }
     if (response->location != NULL) {
         MHD_add_response_header(out, "Location", response->location);
@@ -287,30 +341,24 @@ static void add_headers(struct MHD_Response *out, const struct api_response *res
         MHD_add_response_header(out, "WWW-Authenticate", "Bearer realm=\"cudnnd\"");
     }
     if (response->retry_after_s > 0) {
-        snprintf(number, sizeof number, "%u", response->retry_after_s);
-        MHD_add_response_header(out, "Retry-After", number);
+        char seconds[16];
+        snprintf(seconds, sizeof seconds, "%u", response->retry_after_s);
+        MHD_add_response_header(out, "Retry-After", seconds);
     }
+    return out;
 }
 
-/* Gives the document's reference to the library, which drops it when the last byte is sent. */
 static enum MHD_Result send_response(struct MHD_Connection *connection,
                                      const struct api_response *response)
 {
-    struct document *document = response->document;
-    bool body = document != NULL && response->status != 304;
-    struct MHD_Response *out =
-        body ? MHD_create_response_from_buffer_with_free_callback_cls(
-                   document->size, document->bytes, drop_document, document)
-             : MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    bool shared = response->status == 200;
+    struct MHD_Response *out = shared ? prepare(response->document) : make_response(response);
     if (out == NULL) {
-        document_drop(document);
         return MHD_NO; /* out of memory: the connection is closed */
     }
-    add_headers(out, response);
     enum MHD_Result result = MHD_queue_response(connection, response->status, out);
-    MHD_destroy_response(out);
-    if (!body) {
-        document_drop(document);
+    if (!shared) {
+        MHD_destroy_response(out);
     }
     return result;
 }
@@ -325,7 +373,9 @@ static enum MHD_Result respond(struct api_state *state, struct MHD_Connection *c
         response.status = 304;
     }
     api_state_count(state, route, response.status);
-    return send_response(connection, &response);
+    enum MHD_Result result = send_response(connection, &response);
+    document_drop(response.document);
+    return result;
 }
 
 static bool has_body(struct MHD_Connection *connection)

@@ -105,6 +105,13 @@ static const char *const *copy_list(struct arena *arena, const char *const *item
     return copies;
 }
 
+static struct document *word(const char *text)
+{
+    struct json *document = json_object();
+    json_set_text(document, "status", text);
+    return document_of_json(document_json, document, 0);
+}
+
 void api_state_init(struct api_state *state, const struct api_options *options,
                     const struct api_service *service)
 {
@@ -118,6 +125,8 @@ void api_state_init(struct api_state *state, const struct api_options *options,
     keep_service(state, service);
     state->status = document_of_json(document_json, views_status(NULL, service), 0);
     state->rules = document_of_json(document_json, views_rules(), 0);
+    state->alive = word("alive");
+    state->ready = word("ready");
 }
 
 void api_state_done(struct api_state *state)
@@ -125,6 +134,8 @@ void api_state_done(struct api_state *state)
     publication_free(state->publication);
     document_drop(state->status);
     document_drop(state->rules);
+    document_drop(state->alive);
+    document_drop(state->ready);
     json_free(state->status_of_snapshot);
     for (int i = 0; i < API_FORMATS; i++) {
         free(state->snapshot_metrics[i]);
@@ -279,6 +290,7 @@ static struct document *make_metrics(struct api_state *state, enum api_format fo
         snapshot == NULL || state->publication == NULL ? 0 : state->publication->data_at_ms;
     if (code == 0) {
         document = document_new(metrics_content_types[format], page.data, page.size, data_at_ms);
+        document->varies = true;
         document_drop(state->metrics[format]);
         state->metrics[format] = document_keep(document);
         state->metrics_at_ms[format] = os_clock_steady_ms();

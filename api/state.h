@@ -41,8 +41,8 @@ struct api_state {
     struct db_reader *idle_readers[API_IDLE_READERS];
     size_t idle_count;
 
-    struct json *status_of_snapshot; /* the publishing thread's own */
-    struct document *rules;          /* never changes */
+    struct json *status_of_snapshot;        /* the publishing thread's own */
+    struct document *rules, *alive, *ready; /* never change */
 
     /* [route, the last one for paths that are none][index of the status code] */
     atomic_ullong requests[API_ROUTES_MAX + 1][API_STATUS_CODES];

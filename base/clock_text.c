@@ -31,7 +31,12 @@ static void civil_from_days(int64_t days, int *out_year, int *out_month, int *ou
     *out_year = (int)(year_of_era + era * 400 + (*out_month <= 2));
 }
 
-void clock_text_format(int64_t unix_ms, char out_text[CLOCK_TEXT_SIZE])
+struct civil {
+    int64_t days; /* since 1970-01-01 */
+    unsigned year, month, day, hour, minute, second, ms;
+};
+
+static struct civil civil_of(int64_t unix_ms)
 {
     const int64_t lowest = days_from_civil(0, 1, 1) * MS_PER_DAY;
     const int64_t highest = days_from_civil(10000, 1, 1) * MS_PER_DAY - 1;
@@ -40,15 +45,38 @@ void clock_text_format(int64_t unix_ms, char out_text[CLOCK_TEXT_SIZE])
     int64_t rest = clamped - days * MS_PER_DAY;
     int year, month, day;
     civil_from_days(days, &year, &month, &day);
-    int seconds = (int)(rest / 1000);
-    int fraction = (int)(rest % 1000);
+    return (struct civil){
+        .days = days,
+        .year = (unsigned)year % 10000,
+        .month = (unsigned)month % 100,
+        .day = (unsigned)day % 100,
+        .hour = (unsigned)(rest / 3600000) % 100,
+        .minute = (unsigned)(rest / 60000) % 60,
+        .second = (unsigned)(rest / 1000) % 60,
+        .ms = (unsigned)rest % 1000,
+    };
+}
+
+void clock_text_format(int64_t unix_ms, char out_text[CLOCK_TEXT_SIZE])
+{
+    struct civil at = civil_of(unix_ms);
     char tail[8] = "Z";
-    if (fraction != 0) {
-        snprintf(tail, sizeof tail, ".%03uZ", (unsigned)fraction % 1000);
+    if (at.ms != 0) {
+        snprintf(tail, sizeof tail, ".%03uZ", at.ms % 1000);
     }
-    snprintf(out_text, CLOCK_TEXT_SIZE, "%04u-%02u-%02uT%02u:%02u:%02u%s", (unsigned)year % 10000,
-             (unsigned)month % 100, (unsigned)day % 100, (unsigned)seconds / 3600 % 100,
-             (unsigned)seconds / 60 % 60, (unsigned)seconds % 60, tail);
+    snprintf(out_text, CLOCK_TEXT_SIZE, "%04u-%02u-%02uT%02u:%02u:%02u%s", at.year, at.month,
+             at.day, at.hour, at.minute, at.second, tail);
+}
+
+void clock_text_format_http(int64_t unix_ms, char out_text[CLOCK_TEXT_SIZE])
+{
+    static const char days[][4] = {"Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"};
+    static const char months[][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    struct civil at = civil_of(unix_ms);
+    snprintf(out_text, CLOCK_TEXT_SIZE, "%s, %02u %s %04u %02u:%02u:%02u GMT",
+             days[(at.days % 7 + 7) % 7], at.day, months[(at.month + 11) % 12], at.year, at.hour,
+             at.minute, at.second);
 }
 
 /* Reads exactly `digits` decimal digits and moves on. */

@@ -177,11 +177,15 @@ static void head_is_get_without_the_body(void **state)
 
 static void documents_say_how_old_their_data_is(void **state)
 {
-    char age[128];
+    char time[128];
     struct reply reply CLEANUP(reply_done) =
         service_ask(*state, "GET", "/api/v1/installs", NULL, NULL);
-    assert_non_null(reply_header(&reply, "Age", age));
-    assert_true(strtol(age, NULL, 10) > 0); /* the fixture's scan is of 2026-01-31 */
+    assert_non_null(reply_header(&reply, "Date", time));
+    /* The fixture's third scan: 2026-01-31 12:45. */
+    assert_string_equal(reply_header(&reply, "Last-Modified", time),
+                        "Sat, 31 Jan 2026 12:45:00 GMT");
+    struct reply page CLEANUP(reply_done) = service_ask(*state, "GET", "/metrics", NULL, NULL);
+    assert_string_equal(reply_header(&page, "Vary", time), "Accept");
 }
 
 /* ---- the store's documents ---- */

@@ -215,7 +215,28 @@ static void hashes_are_those_of_fnv1a(void **state)
                 hash_text(hash_text(HASH_START, "a"), "bc"));
 }
 
-RUN_TESTS(cmocka_unit_test(context_goes_in_front_and_the_reason_survives),
+static void http_times_have_the_right_day_of_the_week(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t unix_ms;
+        const char *text;
+    } times[] = {
+        {0, "Thu, 01 Jan 1970 00:00:00 GMT"},
+        {-1, "Wed, 31 Dec 1969 23:59:59 GMT"},
+        {INT64_C(784111777000), "Sun, 06 Nov 1994 08:49:37 GMT"}, /* RFC 9110's own example */
+        {INT64_C(1769860800999), "Sat, 31 Jan 2026 12:00:00 GMT"},
+        {INT64_C(1709208000000), "Thu, 29 Feb 2024 12:00:00 GMT"},
+    };
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        char text[CLOCK_TEXT_SIZE];
+        clock_text_format_http(times[i].unix_ms, text);
+        assert_string_equal(text, times[i].text);
+    }
+}
+
+RUN_TESTS(cmocka_unit_test(http_times_have_the_right_day_of_the_week),
+          cmocka_unit_test(context_goes_in_front_and_the_reason_survives),
           cmocka_unit_test(an_error_longer_than_its_buffer_is_cut_between_characters),
           cmocka_unit_test(every_code_has_a_name_of_its_own),
           cmocka_unit_test(an_arena_gives_zeroed_aligned_memory_of_any_size),
