@@ -5,7 +5,7 @@
    same size with the same daemon options, in turn, and against prometheus-node-exporter and netdata
    where they are installed
  - a warm rescan of 40 installs: time, files opened, pages of files touched
- - how much of NVIDIA's own files a first scan touches
+ - how much of NVIDIA's own files is read to identify them
  - resident memory, size of the programs
 
 Loopback only; every load ends by itself.
@@ -14,7 +14,6 @@ import json
 import os
 import pathlib
 import re
-import resource
 import shutil
 import statistics
 import subprocess
@@ -183,36 +182,17 @@ def bench_scan(service: Service, roots: list[pathlib.Path]) -> None:
           f"median {statistics.median(listing):.1f} ms")
 
 
-def child_faults(directory: pathlib.Path, roots: list[pathlib.Path]) -> tuple[int, float]:
-    """Pages that a scan of its own process touched, and its seconds."""
-    config = directory / "faults.yml"
-    config.write_text(json.dumps({"scan": {"roots": [str(root) for root in roots]}}))
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
-    start = time.monotonic()
-    subprocess.run([str(LINUX / "cudnnd"), "scan", "--no-probe", "--json", "--config", str(config)],
-                   stdout=subprocess.DEVNULL, check=True)
-    seconds = time.monotonic() - start
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt - before, seconds
-
-
-def bench_real_files(directory: pathlib.Path) -> None:
-    """How much of NVIDIA's own files a first scan touches."""
+def bench_real_files() -> None:
+    """How much of NVIDIA's own files is read to identify them: the test that counts it."""
+    test = LINUX / "tests/inventory/posix/test_pages_read"
+    subprocess.run(["make", "-s", str(test.relative_to(ROOT))], cwd=ROOT, check=True)
     wheels = subprocess.run([str(ROOT / "scripts/setup"), "print", "wheels"], check=True,
                             capture_output=True, text=True).stdout.strip()
-    files = [path for path in pathlib.Path(wheels).rglob("*cudnn*")
-             if path.is_file() and re.search(r"\.dll$|\.so\.", path.name)]
-    if not files:
-        print("NVIDIA's own files are not here, not measured")
-        return
-    roots = sorted({path.parent for path in files})
-    child_faults(directory, roots)  # into the page cache
-    bare, bare_seconds = child_faults(directory, [])
-    touched, seconds = child_faults(directory, roots)
-    total = sum(path.stat().st_size for path in files)
-    read = (touched - bare) * os.sysconf("SC_PAGESIZE")
-    print(f"NVIDIA's own {len(files)} libraries, {total / 2**20:.0f} MiB: a first scan takes "
-          f"{(seconds - bare_seconds) * 1000:.0f} ms more than without them and touches at most "
-          f"{read / 2**20:.1f} MiB of new pages ({read / total:.3%})")
+    out = subprocess.run([str(test)], env=dict(os.environ, CUDNND_TEST_WHEELS=wheels), check=True,
+                         capture_output=True, text=True).stdout
+    told = re.search(r"^\d+ libraries of up to.*", out, re.M)
+    print(f"NVIDIA's own {told.group(0)}" if told else
+          "NVIDIA's own files are not here, not measured")
 
 
 def main() -> int:
@@ -229,7 +209,7 @@ def main() -> int:
         try:
             service.wait_ready()
             bench_scan(service, roots)
-            bench_real_files(directory)
+            bench_real_files()
             idle = rss_kib(service.process.pid)
             bench_http(service, directory)
             bench_peer(service, "prometheus-node-exporter",
