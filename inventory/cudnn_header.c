@@ -31,8 +31,14 @@ static bool take_word(struct cursor *cursor, const char *word)
 
 static bool is_blank_or_end(const struct cursor *cursor)
 {
-    return cursor->at == cursor->end || *cursor->at == ' ' || *cursor->at == '\t' ||
-           *cursor->at == '\r';
+    return cursor->at == cursor->end || *cursor->at == ' ' || *cursor->at == '\t';
+}
+
+/* Nothing more, or a comment: a slash alone divides. */
+static bool is_end_or_comment(const struct cursor *cursor)
+{
+    struct cursor rest = *cursor;
+    return cursor->at == cursor->end || take_word(&rest, "//") || take_word(&rest, "/*");
 }
 
 /* A plain decimal number, alone on the line but for a comment. */
@@ -46,12 +52,10 @@ static bool take_number(struct cursor *cursor, uint32_t *out_number)
             return false;
         }
     }
-    if (cursor->at == start || (!is_blank_or_end(cursor) && *cursor->at != '/')) {
-        return false;
-    }
+    bool any = cursor->at > start;
     skip_blanks(cursor);
     *out_number = number;
-    return cursor->at == cursor->end || *cursor->at == '\r' || *cursor->at == '/';
+    return any && is_end_or_comment(cursor);
 }
 
 /* Which of the three names a line defines: 0, 1, 2; -1 when none or not as a plain number. */
@@ -86,6 +90,9 @@ bool identify_header(const char *text, size_t size, struct version *out_version)
         const char *newline = memchr(start, '\n', (size_t)(end - start));
         struct cursor line = {.at = start, .end = newline != NULL ? newline : end};
         uint32_t number;
+        if (line.end > line.at && line.end[-1] == '\r') {
+            line.end--;
+        }
         int which = read_define(line, &number);
         if (which >= 0 && !found[which]) {
             found[which] = true;

@@ -113,6 +113,17 @@ static const char *check_section_headers(struct arena *arena, const struct elf *
     return NULL;
 }
 
+/* In the file's own byte order. */
+static uint16_t read_u16(const struct elf *elf, uint64_t offset)
+{
+    uint16_t value = 0;
+    bytes_u16(elf->file, offset, &value);
+    if (!elf->is_little) {
+        value = (uint16_t)(value << 8 | value >> 8);
+    }
+    return value;
+}
+
 const char *elf_open(struct arena *arena, struct bytes file, struct elf *out_elf)
 {
     struct elf elf = {.file = file};
@@ -132,10 +143,8 @@ const char *elf_open(struct arena *arena, struct bytes file, struct elf *out_elf
     }
     elf.is_64 = class == CLASS_64;
     elf.is_little = data == DATA_LITTLE;
-    if (elf.is_little) {
-        bytes_u16(file, E_TYPE, &elf.type);
-        bytes_u16(file, E_MACHINE, &elf.machine);
-    }
+    elf.type = read_u16(&elf, E_TYPE);
+    elf.machine = read_u16(&elf, E_MACHINE);
     *out_elf = elf;
     if (!elf.is_64 || !elf.is_little) {
         return NULL;

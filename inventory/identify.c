@@ -159,6 +159,12 @@ static void identify_pe(struct arena *arena, struct bytes bytes, const struct hi
 
 static enum arch elf_arch(const struct elf *elf)
 {
+    if (elf->machine == 0) {
+        return ARCH_UNKNOWN;
+    }
+    if (!elf->is_little) {
+        return ARCH_OTHER;
+    }
     if (!elf->is_64) {
         return elf->machine == ELF_MACHINE_386 ? ARCH_X86 : ARCH_OTHER;
     }
@@ -232,9 +238,7 @@ static void identify_elf(struct arena *arena, struct bytes bytes, const struct h
     struct elf_dynamic dynamic;
     out->is_elf = true;
     out->problem = elf_open(arena, bytes, &elf);
-    if (bytes_has(bytes, 0, 20)) {
-        out->arch = elf_arch(&elf);
-    }
+    out->arch = elf_arch(&elf);
     if (out->problem != NULL) {
         return;
     }

@@ -439,6 +439,7 @@ static void put_program(struct library_bytes *out, unsigned index, uint32_t type
 {
     size_t at = out->elf.program_headers + ELF_PROGRAM * (size_t)index;
     put_u32(out, at, type);
+    put_u32(out, at + 4, shift == 0 ? 4 : 6); /* the second segment can be written to */
     put_u64(out, at + 8, offset);
     put_u64(out, at + 16, offset + shift);
     put_u64(out, at + 32, size);

@@ -12,7 +12,7 @@ static const struct pe_parts usual = {
                 {"elsewhere", 2, "other.symbol"},
                 {"z_last", 4}},
     .imports = {"cudnn_graph64_9.dll", "KERNEL32.dll"},
-    .delay_imports = {"nvcuda.dll"},
+    .delay_imports = {"nvcuda.dll", "cublasLt64_12.dll"},
     .texts = {"some text"},
 };
 
@@ -169,7 +169,7 @@ static void a_section_table_beyond_the_end_is_told(void **state)
     struct library_bytes library;
     library_bytes_pe(&library, &usual);
     library_bytes_put(&library, library.pe.coff + 6, 2, 96);
-    library.size = library.pe.sections + 95 * 40;
+    library.size = library.pe.sections + 96 * 40 - 1;
     char problem[80];
     snprintf(problem, sizeof problem, "ends before its section table does (%zu of %zu bytes)",
              library.size, library.pe.sections + 96 * 40);
@@ -221,6 +221,27 @@ static void a_section_with_nothing_in_the_file_is_no_damage(void **state)
     assert_true(pe_section_at(&pe, 1, &section));
     assert_false(pe_section_bytes(&pe, &section, &bytes));
     assert_false(pe_at(&pe, LIBRARY_BYTES_RSRC_RVA, &bytes));
+    arena_done(&arena);
+}
+
+static void the_headers_lie_in_memory_as_in_the_file(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct library_bytes library;
+    struct bytes bytes;
+    library_bytes_pe(&library, &usual);
+    struct pe pe = opened(&arena, &library);
+    assert_true(pe_at(&pe, 0, &bytes));
+    assert_int_equal(bytes.size, 0x400);
+    assert_memory_equal(bytes.data, "MZ", 2);
+    assert_false(pe_at(&pe, 0x400, &bytes)); /* between them and the first section */
+    library_bytes_put(&library, library.pe.optional + 60, 4, UINT32_MAX);
+    pe = opened(&arena, &library);
+    assert_true(pe_at(&pe, library.size - 1, &bytes));
+    assert_int_equal(bytes.size, 1);
+    assert_false(pe_at(&pe, library.size, &bytes));
+    assert_false(pe_at(&pe, library.size + 1, &bytes));
     arena_done(&arena);
 }
 
@@ -319,8 +340,9 @@ static void an_ordinal_beyond_the_functions_is_no_symbol(void **state)
     (void)state;
     struct library_bytes library;
     library_bytes_pe(&library, &usual);
-    library_bytes_put(&library, library.pe.export_ordinals, 2, 5); /* there are 0 to 4 */
-    check_export(&library, "a_first", false, 0);
+    library_bytes_put(&library, library.pe.export_directory + 20, 4, 4); /* now 0 to 3 */
+    check_export(&library, "a_first", false, 0);                         /* which is 4 */
+    check_export(&library, "z_last", true, 4);
     library_bytes_put(&library, library.pe.export_ordinals, 2, UINT16_MAX);
     check_export(&library, "a_first", false, 0);
 }
@@ -356,7 +378,7 @@ static void a_library_without_exports_has_no_name_of_its_own(void **state)
 /* ---- imports ---- */
 
 static void check_imports(const struct library_bytes *library, enum pe_directory which,
-                          size_t count, const char *first)
+                          size_t count, const char *first, const char *last)
 {
     struct arena arena = {0};
     struct pe pe = opened(&arena, library);
@@ -366,6 +388,7 @@ static void check_imports(const struct library_bytes *library, enum pe_directory
     assert_int_equal(found, count);
     if (count > 0) {
         assert_string_equal(names[0], first);
+        assert_string_equal(names[count - 1], last);
     }
     arena_done(&arena);
 }
@@ -375,8 +398,8 @@ static void imports_are_told_from_delayed_ones(void **state)
     (void)state;
     struct library_bytes library;
     library_bytes_pe(&library, &usual);
-    check_imports(&library, PE_DIRECTORY_IMPORT, 2, "cudnn_graph64_9.dll");
-    check_imports(&library, PE_DIRECTORY_DELAY_IMPORT, 1, "nvcuda.dll");
+    check_imports(&library, PE_DIRECTORY_IMPORT, 2, "cudnn_graph64_9.dll", "KERNEL32.dll");
+    check_imports(&library, PE_DIRECTORY_DELAY_IMPORT, 2, "nvcuda.dll", "cublasLt64_12.dll");
 }
 
 static void imports_end_at_the_first_name_outside(void **state)
@@ -385,7 +408,7 @@ static void imports_end_at_the_first_name_outside(void **state)
     struct library_bytes library;
     library_bytes_pe(&library, &usual);
     library_bytes_put(&library, library.pe.imports + 20 + 12, 4, 0x00700000);
-    check_imports(&library, PE_DIRECTORY_IMPORT, 1, "cudnn_graph64_9.dll");
+    check_imports(&library, PE_DIRECTORY_IMPORT, 1, "cudnn_graph64_9.dll", "cudnn_graph64_9.dll");
 }
 
 /* A table that never ends, every row of which names the same text. */
@@ -404,7 +427,7 @@ static void imports_without_an_end_are_bounded(void **state)
                       library.size - library.pe.resources);
     size_t rva = LIBRARY_BYTES_RSRC_RVA + table - library.pe.resources;
     library_bytes_put(&library, library.pe.directories + 8, 4, rva);
-    check_imports(&library, PE_DIRECTORY_IMPORT, 512, "cudnn_graph64_9.dll");
+    check_imports(&library, PE_DIRECTORY_IMPORT, 512, "cudnn_graph64_9.dll", "cudnn_graph64_9.dll");
 }
 
 /* ---- the version resource ---- */
@@ -495,6 +518,17 @@ static void a_leaf_in_place_of_a_directory_has_no_version(void **state)
     check_version(&library, false, 0, NULL);
 }
 
+static void a_directory_in_place_of_a_leaf_has_no_version(void **state)
+{
+    (void)state;
+    struct library_bytes library;
+    library_bytes_pe(&library, &usual);
+    size_t language = library.pe.resources + 32 + 24 + 16;
+    assert_int_equal(library_bytes_get(&library, language, 4), 0x409);
+    library_bytes_put(&library, language + 7, 1, 0x80);
+    check_version(&library, false, 0, NULL);
+}
+
 static void data_outside_the_file_is_no_version(void **state)
 {
     (void)state;
@@ -516,8 +550,9 @@ static void a_name_keeps_its_characters_outside_ascii(void **state)
     library_bytes_put(&library, (size_t)at, 4, 0xDE42D83D); /* U+1F642 */
     check_version(&library, true, 9, "\xF0\x9F\x99\x82.dll");
     library_bytes_put(&library, (size_t)at, 4, 0x0062D83D); /* half of it, and b */
-    check_version(&library, true, 9, "\xEF\xBF\xBD"
-                                     "b.dll");
+    check_version(&library, true, 9,
+                  "\xEF\xBF\xBD"
+                  "b.dll");
 }
 
 /* Whatever byte is damaged, reading goes on within the file. */
@@ -565,6 +600,7 @@ RUN_TESTS(cmocka_unit_test(a_library_opens_with_its_machine_and_sections),
           cmocka_unit_test(more_sections_than_the_loader_takes_are_damage),
           cmocka_unit_test(a_section_beyond_the_end_is_told_by_its_name),
           cmocka_unit_test(a_section_with_nothing_in_the_file_is_no_damage),
+          cmocka_unit_test(the_headers_lie_in_memory_as_in_the_file),
           cmocka_unit_test(every_truncation_is_told_and_reads_nothing_outside),
           cmocka_unit_test(an_exported_symbol_is_found_wherever_it_stands),
           cmocka_unit_test(what_is_not_exported_is_not_found),
@@ -586,6 +622,7 @@ RUN_TESTS(cmocka_unit_test(a_library_opens_with_its_machine_and_sections),
           cmocka_unit_test(another_key_than_version_info_is_no_version),
           cmocka_unit_test(directories_that_lead_in_a_circle_have_no_version),
           cmocka_unit_test(a_leaf_in_place_of_a_directory_has_no_version),
+          cmocka_unit_test(a_directory_in_place_of_a_leaf_has_no_version),
           cmocka_unit_test(data_outside_the_file_is_no_version),
           cmocka_unit_test(a_name_keeps_its_characters_outside_ascii),
           cmocka_unit_test(every_damaged_byte_is_survived))
