@@ -54,7 +54,7 @@ static struct json *finding(struct db_reader *reader, const char *id)
 static void assert_time(const struct json *object, const char *key, int64_t unix_ms)
 {
     struct json *wanted = json_object();
-    document_set_time(wanted, key, unix_ms);
+    json_set_time(wanted, key, unix_ms);
     const char *text = json_as_text(json_get(object, key));
     const char *expected = json_as_text(json_get(wanted, key));
     if (!text_equal(text, expected)) {
