@@ -120,8 +120,9 @@ def test_it_stops_soon_while_a_worker_hangs(tmp_path):
     one = Service(program_with_worker(tmp_path), tmp_path, env={"CUDNND_TEST_WORKER": "hang"})
     try:
         time.sleep(0.5)  # the first scan now waits for the driver
-        children = subprocess.run(["pgrep", "-P", str(one.process.pid)], capture_output=True,
-                                  text=True, check=False).stdout.split()
+        children = [
+            child for task in pathlib.Path(f"/proc/{one.process.pid}/task").iterdir()
+            for child in (task / "children").read_text().split()]
         assert children, "no worker is running"
         assert one.ask("/healthz").status == 200
         assert one.ask("/readyz").status == 503

@@ -179,8 +179,9 @@ static void the_mount_of_a_path_is_the_longest_one(void **state)
     assert_true(posix_mount_of(&arena, "/proc/self", &mount));
     assert_string_equal(mount.type, "proc");
     assert_string_equal(mount.point, "/proc");
-    assert_true(posix_mount_of(&arena, "/procfile", &mount));
-    assert_string_not_equal(mount.point, "/proc");
+    if (posix_mount_of(&arena, "/procfile", &mount)) { /* in a chroot "/" may be no mount point */
+        assert_string_not_equal(mount.point, "/proc");
+    }
     assert_false(os_path_is_network("relative/path"));
 }
 

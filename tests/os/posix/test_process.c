@@ -204,13 +204,15 @@ static void a_child_starts_with_fresh_signals_and_limits(void **state)
     pthread_sigmask(SIG_BLOCK, &term, &kept);
     CLEANUP(os_process_result_done)
     struct os_process_result result =
-        shell("grep -E '^(SigBlk|SigIgn|NoNewPrivs)' /proc/self/status | sort; ulimit -c",
+        shell("grep -E '^(SigBlk|NoNewPrivs)' /proc/self/status | sort; ulimit -c; "
+              "sed -n 's/^SigIgn://p' /proc/self/status",
               (struct os_process_spec){.memory_bytes = 512 * 1024 * 1024});
     pthread_sigmask(SIG_SETMASK, &kept, NULL);
-    assert_string_equal(result.output, "NoNewPrivs:\t1\n"
-                                       "SigBlk:\t0000000000000000\n"
-                                       "SigIgn:\t0000000000000000\n"
-                                       "0\n");
+    static const char expected[] = "NoNewPrivs:\t1\nSigBlk:\t0000000000000000\n0\n";
+    assert_true(text_has_prefix(result.output, expected));
+    /* The C library keeps 32 and 33 to itself; nobody can reset them. */
+    uint64_t ignored = strtoull(result.output + strlen(expected), NULL, 16);
+    assert_int_equal(ignored & ~(UINT64_C(3) << 31), 0);
 }
 
 static void a_child_cannot_have_more_memory_than_it_may(void **state)
