@@ -328,7 +328,7 @@ static struct MHD_Response *make_response(const struct api_response *response)
     if (body) {
         MHD_add_response_header(out, "Content-Type", document->content_type);
     }
-    if (unchanged) {
+    if (unchanged && document != NULL) {
         add_document_headers(out, document);
     }
     if (response->location != NULL) {
@@ -351,7 +351,7 @@ static struct MHD_Response *make_response(const struct api_response *response)
 static enum MHD_Result send_response(struct MHD_Connection *connection,
                                      const struct api_response *response)
 {
-    bool shared = response->status == 200;
+    bool shared = response->status == 200 && response->document != NULL;
     struct MHD_Response *out = shared ? prepare(response->document) : make_response(response);
     if (out == NULL) {
         return MHD_NO; /* out of memory: the connection is closed */
