@@ -27,8 +27,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 from synth import make  # noqa: E402
 from system.program import LINUX, Service, ask  # noqa: E402
 
-SECONDS = 2
-ROUNDS = 5
+SECONDS = 1
+ROUNDS = 15
 CONNECTIONS = 16
 INSTALLS = 40
 
