@@ -6,6 +6,11 @@
 #include "base/arena.h"
 #include "base/text.h"
 
+const char *api_request_header(const struct api_request *request, const char *name)
+{
+    return request->header(request->connection, name);
+}
+
 const char *api_request_parameter(const struct api_request *request, const char *name)
 {
     for (size_t i = 0; i < request->query_count; i++) {

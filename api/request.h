@@ -17,10 +17,14 @@ struct api_request {
     const char *id;     /* the path's last part, where the route has one; NULL */
     struct api_parameter query[API_PARAMETERS];
     size_t query_count;
-    const char *accept;        /* NULL */
-    const char *authorization; /* NULL */
-    const char *body;          /* "" when there is none */
+    const char *body; /* "" when there is none */
+    /* Of the HTTP library: how headers are looked up when somebody wants one. */
+    const char *(*header)(void *connection, const char *name);
+    void *connection;
 };
+
+/* A header's value; NULL when it was not sent. */
+const char *api_request_header(const struct api_request *request, const char *name);
 
 struct api_response {
     unsigned status;

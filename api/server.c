@@ -172,7 +172,7 @@ static bool check_sizes(struct MHD_Connection *connection, const char *path,
     return true;
 }
 
-static const char *header(struct MHD_Connection *connection, const char *name)
+static const char *header(void *connection, const char *name)
 {
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
@@ -184,7 +184,7 @@ static bool check_token(const struct api_state *state, const struct api_request 
         api_problem(response, 403, "This service has no token, so that nobody may do this.");
         return false;
     }
-    if (is_token(state->options.token, request->authorization)) {
+    if (is_token(state->options.token, api_request_header(request, "Authorization"))) {
         return true;
     }
     api_problem(response, 401,
@@ -195,13 +195,13 @@ static bool check_token(const struct api_state *state, const struct api_request 
 
 /* ---- one request ---- */
 
-/* A request's body: lives from the headers to the end. */
+/* A request's body: lives from the headers to the end. Of a GET it is read and forgotten. */
 struct upload {
     struct buf body;
     bool too_large;
 };
 
-/* Of every request without one; never written to. */
+/* Of every GET and HEAD; never written to. */
 static struct upload no_upload;
 
 static size_t answer(struct api_state *state, struct MHD_Connection *connection, const char *method,
@@ -210,9 +210,9 @@ static size_t answer(struct api_state *state, struct MHD_Connection *connection,
     struct api_request request = {
         .method = text_equal(method, "HEAD") ? "GET" : method,
         .path = path,
-        .accept = header(connection, "Accept"),
-        .authorization = header(connection, "Authorization"),
         .body = upload->body.data == NULL ? "" : upload->body.data,
+        .header = header,
+        .connection = connection,
     };
     if (!check_sizes(connection, path, response)) {
         return routes_count;
@@ -378,13 +378,6 @@ static enum MHD_Result respond(struct api_state *state, struct MHD_Connection *c
     return result;
 }
 
-static bool has_body(struct MHD_Connection *connection)
-{
-    const char *length = header(connection, "Content-Length");
-    return header(connection, "Transfer-Encoding") != NULL ||
-           (length != NULL && !text_equal(length, "0"));
-}
-
 static struct upload *upload_new(void)
 {
     struct upload *upload = calloc(1, sizeof *upload);
@@ -413,14 +406,16 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     struct upload *upload = *request_context;
     (void)version;
     if (upload == NULL) {
-        *request_context = upload = has_body(connection) ? upload_new() : &no_upload;
-        if (upload != &no_upload) {
+        bool reads = text_equal(method, "GET") || text_equal(method, "HEAD");
+        *request_context = upload = reads ? &no_upload : upload_new();
+        if (!reads) {
             upload->too_large = is_refused(connection);
         }
         return upload->too_large ? respond(state, connection, method, path, upload) : MHD_YES;
     }
     if (*data_size > 0) {
-        if (!upload->too_large && buf_add(&upload->body, data, *data_size, NULL) != 0) {
+        if (upload != &no_upload && !upload->too_large &&
+            buf_add(&upload->body, data, *data_size, NULL) != 0) {
             upload->too_large = true; /* the rest of it is read and forgotten */
         }
         *data_size = 0;

@@ -432,6 +432,18 @@ static void what_is_too_large_is_refused(void **state)
     arena_done(&arena);
 }
 
+static void a_body_of_a_get_is_forgotten(void **state)
+{
+    struct reply reply CLEANUP(reply_done) =
+        service_ask(*state, "GET", "/healthz", NULL, "what nobody asked for");
+    assert_int_equal(reply.status, 200);
+    struct arena arena = {0};
+    struct reply large CLEANUP(reply_done) =
+        service_ask(*state, "GET", "/healthz", NULL, repeated(&arena, 'x', 50000));
+    assert_int_equal(large.status, 200);
+    arena_done(&arena);
+}
+
 static void a_port_in_use_is_named(void **state)
 {
     struct service *service = *state;
@@ -514,6 +526,6 @@ RUN_TESTS(BARE(before_the_first_scan_only_the_service_is_known),
           PUBLISHED(wrong_parameters_are_named), PUBLISHED(ready_needs_a_writable_store),
           PUBLISHED(a_scan_is_asked_for_with_the_token_only), PUBLISHED(a_scan_takes_no_options),
           PUBLISHED(another_host_is_refused), PUBLISHED(methods_and_paths_that_are_not_there),
-          PUBLISHED(what_is_too_large_is_refused), BARE(a_port_in_use_is_named),
-          BARE(both_addresses_have_the_same_free_port),
+          PUBLISHED(what_is_too_large_is_refused), PUBLISHED(a_body_of_a_get_is_forgotten),
+          BARE(a_port_in_use_is_named), BARE(both_addresses_have_the_same_free_port),
           PUBLISHED(a_connection_serves_several_requests))
