@@ -72,8 +72,8 @@ void handle_readyz(struct api_state *state, const struct api_request *request,
 void handle_metrics(struct api_state *state, const struct api_request *request,
                     struct api_response *response)
 {
-    bool open =
-        request->accept != NULL && strstr(request->accept, "application/openmetrics-text") != NULL;
+    const char *accept = api_request_header(request, "Accept");
+    bool open = accept != NULL && strstr(accept, "application/openmetrics-text") != NULL;
     struct document *page = api_state_metrics(state, open ? API_OPENMETRICS : API_PROMETHEUS);
     if (page == NULL) {
         api_problem(response, 500, "The page would be too large.");
