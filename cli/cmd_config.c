@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "os/dirs.h"
+#include "os/file.h"
 #include "os/secure.h"
 
 enum { PAGE_BYTES = 1024 * 1024 };
@@ -15,7 +16,7 @@ static int print_config(const struct command *command, const struct config *conf
         fputs(text.data, stdout);
     }
     buf_done(&text);
-    return code == 0 && fflush(stdout) == 0 ? CLI_OK : cli_error(command, &err);
+    return code == 0 ? CLI_OK : cli_error(command, &err);
 }
 
 static int check(const struct command *command, const char *file)
@@ -25,11 +26,15 @@ static int check(const struct command *command, const char *file)
     struct err err = {0};
     const char *path =
         file != NULL ? file : os_dirs_config_file(&arena, os_secure_is_administrator());
+    struct os_file_info info;
     int status = CLI_OK;
-    if (config_load(&arena, path, true, &config, &err) != 0) {
+    bool there = file != NULL || os_file_stat(path, &info, NULL) != ERR_NOT_FOUND;
+    if (config_load(&arena, path, there, &config, &err) != 0) {
         status = cli_error(command, &err);
-    } else {
+    } else if (there) {
         printf("%s: right\n", path);
+    } else {
+        printf("%s: not there, the defaults are in force (cudnnd config defaults)\n", path);
     }
     arena_done(&arena);
     return status;

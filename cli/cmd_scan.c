@@ -119,18 +119,17 @@ static int scan(const struct command *command, const struct scan_request *reques
     if (request->progress != NULL) {
         fputs("\r\033[K", stderr);
     }
-    int status;
+    int status = CLI_OK;
     if (code != 0) {
         status = cli_error(command, &err);
     } else if (as_json) {
-        status = cli_print_json(command, snapshot_to_json(&snapshot));
+        cli_print_json(snapshot_to_json(&snapshot));
     } else {
         print_driver(&snapshot);
         print_toolkits(&snapshot.inventory);
         print_installs(&arena, &snapshot);
         print_findings(&snapshot);
         print_problems(&arena, &snapshot.inventory);
-        status = fflush(stdout) == 0 ? CLI_OK : CLI_FAILED;
     }
     arena_done(&arena);
     return status;

@@ -163,11 +163,12 @@ int cmd_where(const struct command *command, int argc, char **argv)
     } else {
         struct json *documents = as_json ? json_object() : NULL;
         bool found = where(&arena, root, &inventory, argv[1], documents);
-        status = as_json ? cli_print_json(command, documents) : CLI_OK;
-        if (!found && !as_json && argc == 1) {
+        if (as_json) {
+            cli_print_json(documents);
+        } else if (!found && argc == 1) {
             printf("no directory of the search path holds a cuDNN\n");
         }
-        status = status == CLI_OK && !found ? CLI_FAILED : status;
+        status = found ? CLI_OK : CLI_FAILED;
     }
     arena_done(&arena);
     return status;

@@ -50,8 +50,8 @@ int cli_usage(const struct command *command, const char *format, ...) PRINTF_LIK
    ERR_CONFIG. */
 int cli_error(const struct command *command, const struct err *err);
 
-/* Prints a document and frees it; false when stdout cannot be written (said on stderr). */
-int cli_print_json(const struct command *command, struct json *document);
+/* Prints a document and frees it. Whether stdout could be written main() looks, for all commands. */
+void cli_print_json(struct json *document);
 
 /* The configuration a command works with: `file`, or the platform's own if there is one. */
 int cli_config(struct arena *arena, const char *file, struct config *out_config, struct err *err);

@@ -1,4 +1,6 @@
 /* cudnnd: one program, the service and every command a person types. */
+#include <errno.h>
+
 #include "base/text.h"
 #include "cli/command.h"
 #include "os/arguments.h"
@@ -85,13 +87,18 @@ static const char *nearest_verb(const char *word)
     return best;
 }
 
-int main(int argc, char **argv)
+/* What was printed and could not be written (a full disk) must not look like success. */
+static int written(int status)
 {
-    os_process_prepare();
-    if (os_arguments_utf8(&argc, &argv) != 0) {
-        fprintf(stderr, "cudnnd: the command line cannot be read\n");
-        return CLI_FAILED;
+    if (fflush(stdout) == 0 && !ferror(stdout)) {
+        return status;
     }
+    fprintf(stderr, "cudnnd: cannot write to standard output: %s\n", strerror(errno));
+    return status == CLI_OK ? CLI_FAILED : status;
+}
+
+static int run(int argc, char **argv)
+{
     if (argc < 2) {
         return print_help(stderr);
     }
@@ -112,4 +119,14 @@ int main(int argc, char **argv)
             near == NULL ? "" : ", did you mean '", near == NULL ? "" : near,
             near == NULL ? "" : "'?");
     return CLI_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    os_process_prepare();
+    if (os_arguments_utf8(&argc, &argv) != 0) {
+        fprintf(stderr, "cudnnd: the command line cannot be read\n");
+        return CLI_FAILED;
+    }
+    return written(run(argc, argv));
 }

@@ -335,3 +335,14 @@ def test_a_command_can_be_interrupted(tmp_path):
     time.sleep(0.05)
     one.send_signal(signal.SIGINT)
     assert one.wait(timeout=10) in (0, -signal.SIGINT, 130)
+
+
+@pytest.mark.parametrize("arguments", [
+    ("scan", "--no-probe"), ("scan", "--no-probe", "--json"), ("config", "defaults"),
+    ("config", "check"), ("docs", "findings"), ("--version",), ("--help",)])
+def test_what_cannot_be_written_is_no_success(arguments):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([str(LINUX / "cudnnd"), *arguments], stdout=full,
+                              stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "cannot write to standard output: No space left" in done.stderr
