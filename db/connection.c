@@ -177,8 +177,24 @@ static char *joined(const char *path, const char *suffix)
     return text;
 }
 
+/* A file that was deleted or replaced under a running service still takes writes, which nobody
+   will ever read. */
+static int check_same_file(const struct db *db, struct err *err)
+{
+    struct os_file_info info;
+    if (os_file_stat(db->path, &info, NULL) == 0 && info.device == db->device &&
+        info.inode == db->inode) {
+        return 0;
+    }
+    return err_set(err, ERR_IO,
+                   "'%s' was removed or replaced while it was in use: restart the service to work "
+                   "with what is there now",
+                   db->path);
+}
+
 static struct db *new_store(const char *path, const struct connection *connection)
 {
+    struct os_file_info info = {0};
     struct db *db = calloc(1, sizeof *db);
     if (db == NULL) {
         log_fatal("out of memory");
@@ -186,6 +202,9 @@ static struct db *new_store(const char *path, const struct connection *connectio
     db->connection = *connection;
     db->path = joined(path, "");
     db->wal_path = joined(path, "-wal");
+    os_file_stat(path, &info, NULL);
+    db->device = info.device;
+    db->inode = info.inode;
     pthread_mutex_init(&db->writer, NULL);
     pthread_mutex_init(&db->outcome, NULL);
     return db;
@@ -261,7 +280,8 @@ int connection_change_store(struct db *db, connection_change *change, void *cont
 {
     struct err inner = {0};
     pthread_mutex_lock(&db->writer);
-    int code = connection_begin_write(&db->connection, &inner);
+    int code = check_same_file(db, &inner);
+    code = code != 0 ? code : connection_begin_write(&db->connection, &inner);
     if (code == 0) {
         code = change(&db->connection, context, &inner);
         code = connection_end(&db->connection, code, &inner);
@@ -306,7 +326,8 @@ int db_check_writable(struct db *db, struct err *err)
         pthread_mutex_unlock(&db->outcome);
         return inner.code == 0 ? 0 : err_set(err, inner.code, "%s", inner.message);
     }
-    int code = connection_begin_write(&db->connection, &inner);
+    int code = check_same_file(db, &inner);
+    code = code != 0 ? code : connection_begin_write(&db->connection, &inner);
     if (code == 0) {
         code = try_write(&db->connection, &inner);
         connection_end(&db->connection, ERR_CANCELLED, NULL);

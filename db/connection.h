@@ -16,6 +16,7 @@ struct db {
     pthread_mutex_t outcome; /* guards last_write; never held while SQLite works */
     struct err last_write;   /* how the newest write ended; code 0 = well */
     char *path, *wal_path;   /* on the heap, constant */
+    uint64_t device, inode;  /* of the file that was opened */
 };
 
 struct db_reader {

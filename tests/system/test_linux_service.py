@@ -204,6 +204,19 @@ def test_a_directory_that_others_can_write_to_is_not_used_as_it_is(linux, tmp_pa
     assert data.stat().st_mode & 0o022 == 0
 
 
+def test_a_store_that_is_removed_under_it_is_told(service):
+    one = service()
+    last = one.wait_ready()["scan"]["last"]["id"]
+    shutil.move(one.data / "cudnnd.db", one.data / "elsewhere.db")
+    one.ask("/api/v1/scans", method="POST", headers=one.token())
+    status = one.wait_scan(last)
+    assert "removed or replaced" in status["scan"]["error"]["message"]
+    ready = one.ask("/readyz")
+    assert ready.status == 503 and "restart the service" in ready.json()["detail"]
+    assert one.ask("/healthz").status == 200
+    assert one.stop() < 5
+
+
 @pytest.mark.parametrize("damage", ["header", "middle", "truncated", "text"])
 def test_a_damaged_database_is_set_aside_and_told(service, tmp_path, damage):
     one = service()
