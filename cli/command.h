@@ -50,7 +50,8 @@ int cli_usage(const struct command *command, const char *format, ...) PRINTF_LIK
    ERR_CONFIG. */
 int cli_error(const struct command *command, const struct err *err);
 
-/* Prints a document and frees it. Whether stdout could be written main() looks, for all commands. */
+/* Prints a document and frees it. Whether stdout could be written main() looks, for all
+   commands. */
 void cli_print_json(struct json *document);
 
 /* The configuration a command works with: `file`, or the platform's own if there is one. */

@@ -30,6 +30,7 @@ struct config {
     int64_t scan_interval_ms;
     int64_t scan_jitter_ms;
     int64_t scan_probe; /* enum config_probe */
+    bool scan_watch;
     struct config_list scan_roots;
     int64_t worker_timeout_ms;
     int64_t worker_memory_bytes;

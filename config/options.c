@@ -33,6 +33,8 @@ const struct config_option config_options[] = {
     {"scan.probe", CONFIG_CHOICE, AT(scan_probe), "trusted", 0, 0, probe_choices,
      "Which cuDNN copies are loaded in a worker and asked: trusted = only from directories that "
      "nobody but administrators, or the account the scan runs as, can write to; all; none."},
+    {"scan.watch", CONFIG_BOOLEAN, AT(scan_watch), "true", 0, 0, NULL,
+     "Scan soon after something changes in the directories that a scan looks at."},
     {"scan.roots", CONFIG_PATHS, AT(scan_roots), "[]", 0, 0, NULL,
      "Further directories to look for cuDNN in, besides the known places."},
     {"worker.timeout", CONFIG_DURATION, AT(worker_timeout_ms), "30s", SECOND, 10 * MINUTE, NULL,

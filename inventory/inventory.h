@@ -143,6 +143,13 @@ struct problem {
     const char *error;
 };
 
+/* A directory in which a change would change what a scan finds. */
+struct watched_directory {
+    const char *path;
+    bool files;       /* libraries and headers of cuDNN in it */
+    bool directories; /* places that are not there yet would begin with one of its directories */
+};
+
 struct inventory {
     struct toolkit *toolkits;
     size_t toolkit_count;
@@ -152,6 +159,8 @@ struct inventory {
     size_t search_count;
     struct problem *problems;
     size_t problem_count;
+    struct watched_directory *watched; /* only when asked for; each path once */
+    size_t watched_count;
     uint64_t files_identified; /* read from disk this time */
     uint64_t files_cached;     /* known from the cache, not opened */
 };
@@ -167,6 +176,7 @@ struct inventory_request {
     bool process_environment;       /* also what this process's own environment adds (commands) */
     const char *const *extra_roots; /* configuration scan.roots: directories to look at as well */
     size_t extra_root_count;
+    bool list_watched;             /* also say which directories are worth watching */
     const atomic_bool *cancel;     /* NULL = never */
     struct inventory_cache *cache; /* NULL = none */
 };

@@ -211,3 +211,73 @@ char *look_read(struct look *look, struct arena *arena, const char *path, size_t
     }
     return text;
 }
+
+/* ---- what is worth watching ---- */
+
+/* In the order of first mention; `slots` finds a path again: index + 1, 0 = free. */
+struct watch_list {
+    struct watched_directory *items;
+    size_t count;
+    size_t *slots;
+    size_t slot_count;
+};
+
+static void watch_add(struct look *look, struct watch_list *list, const char *path, bool files)
+{
+    size_t slot = (size_t)(hash_text(HASH_START, path) % list->slot_count);
+    while (list->slots[slot] != 0 && strcmp(list->items[list->slots[slot] - 1].path, path) != 0) {
+        slot = (slot + 1) % list->slot_count;
+    }
+    if (list->slots[slot] == 0) {
+        list->items[list->count++].path = arena_strdup(look->arena, path);
+        list->slots[slot] = list->count;
+    }
+    struct watched_directory *item = &list->items[list->slots[slot] - 1];
+    item->files = item->files || files;
+    item->directories = true;
+}
+
+/* Up from a path that is not there; canonical, as links may lie on the way. */
+static void watch_above(struct look *look, struct watch_list *list, const char *path)
+{
+    CLEANUP(arena_done) struct arena scratch = {0};
+    const char *at = path;
+    for (const char *up = os_path_parent(&scratch, at); strcmp(up, at) != 0;
+         up = os_path_parent(&scratch, at)) {
+        const char *canonical;
+        at = up;
+        switch (look_at(look, at, LOOK_GUESS, &canonical)) {
+        case LOOK_ABSENT:
+            continue;
+        case LOOK_DIRECTORY:
+            watch_add(look, list, canonical, false);
+            return;
+        default:
+            return;
+        }
+    }
+}
+
+void look_watched(struct look *look, struct watched_directory **out_items, size_t *out_count)
+{
+    /* The paths first: looking at their parents adds to the table that is walked here. */
+    struct look_seen *seen = arena_alloc(&look->memory, (look->seen_count + 1) * sizeof *seen);
+    size_t count = 0;
+    for (size_t i = 0; i < look->seen_capacity; i++) {
+        if (look->seen[i].path != NULL) {
+            seen[count++] = look->seen[i];
+        }
+    }
+    struct watch_list list = {.slot_count = 2 * count + 1}; /* a path adds one at most */
+    list.items = arena_alloc(look->arena, (count + 1) * sizeof *list.items);
+    list.slots = arena_alloc(&look->memory, list.slot_count * sizeof *list.slots);
+    for (size_t i = 0; i < count; i++) {
+        if (seen[i].state == LOOK_DIRECTORY) {
+            watch_add(look, &list, seen[i].canonical, true);
+        } else if (seen[i].state == LOOK_ABSENT) {
+            watch_above(look, &list, seen[i].path);
+        }
+    }
+    *out_items = list.items;
+    *out_count = list.count;
+}

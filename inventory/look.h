@@ -70,6 +70,11 @@ const char *look_system_path(struct look *look, const char *canonical);
 bool look_list(struct look *look, struct arena *arena, const char *canonical, enum look_care care,
                struct os_dir_list *out_list);
 
+/* Every directory that was looked at, and for every path that was not there the nearest directory
+   above it that is: where something would have to change for a later scan to find something
+   else. */
+void look_watched(struct look *look, struct watched_directory **out_items, size_t *out_count);
+
 /* A small text file in `arena`, NUL-terminated; NULL when it is absent, and, with a problem, when
    it cannot be read or is larger than `limit`. */
 char *look_read(struct look *look, struct arena *arena, const char *path, size_t limit,

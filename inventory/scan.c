@@ -134,6 +134,9 @@ int inventory_scan(struct arena *arena, const struct inventory_request *request,
             steps[i](&scan);
         }
     }
+    if (request->list_watched && !look_is_cancelled(&scan.look)) {
+        look_watched(&scan.look, &scan.inventory.watched, &scan.inventory.watched_count);
+    }
     look_done(&scan.look);
     if (look_is_cancelled(&scan.look)) {
         return err_set(err, ERR_CANCELLED, "the inventory was cancelled");

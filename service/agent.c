@@ -16,6 +16,7 @@
 #include "os/secure.h"
 #include "os/system_log.h"
 #include "os/thread.h"
+#include "os/watch.h"
 #include "rules/rules.h"
 #include "service/build_info.h"
 #include "service/log_file.h"
@@ -26,6 +27,12 @@ enum {
     WAIT_MS = 10 * 1000,   /* longest sleep of the loop: a sleep of the machine is seen by then */
     ASLEEP_MS = 60 * 1000, /* a wait that took so much longer: the machine was asleep */
     PRUNE_MS = 24 * 3600 * 1000,
+    /* Of changes on the disk: a copy of many files is scanned when it rests, or has gone on for
+       long. Where changes do not end, the pause between two scans doubles up to a minute. */
+    CHANGE_QUIET_MS = 800,
+    CHANGE_COPYING_MS = 400, /* a file written so shortly before a scan: the copy goes on */
+    CHANGE_LONGEST_MS = 60 * 1000,
+    CHANGE_PAUSE_MS = 60 * 1000,
     SET_ASIDE_SHOWN = 4,
 };
 
@@ -46,15 +53,20 @@ struct agent {
     struct config config;
     struct scan_memory *memory;
     enum health health;
-    uint64_t last_prune_ms; /* steady */
-    uint64_t next_scan_ms;  /* steady */
+    uint64_t last_prune_ms;   /* steady */
+    uint64_t next_scan_ms;    /* steady */
+    struct os_watch *watch;   /* NULL: not possible or not wanted */
+    uint64_t change_began_ms; /* steady: what the running scan was asked for by */
+    uint64_t change_pause_until_ms, change_scan_ms; /* steady; of the newest scan of this kind */
+    unsigned change_row;                            /* how many soon after one another */
 
     /* Between threads, under the mutex. */
     pthread_mutex_t mutex;
     pthread_cond_t wake;
     bool stop, reload, resumed, requested, paused, tell;
-    int64_t next_id;          /* of the scan to come */
-    int64_t running_id;       /* 0 = none */
+    uint64_t change_first_ms, change_last_ms; /* steady; 0 = nothing changed since the last scan */
+    int64_t next_id;                          /* of the scan to come */
+    int64_t running_id;                       /* 0 = none */
     struct api_service facts; /* last_scan_error, config_error point into the two below */
     char last_scan_error[512];
     char config_error[512];
@@ -130,6 +142,20 @@ static void system_log(const struct agent *agent, enum os_system_event event, co
     }
 }
 
+/* A service that was killed while it started a worker may leave a child that holds the lock for the
+   moment it takes to become that worker, or to notice that its parent is gone. */
+static int take_lock(struct agent *agent, struct err *err)
+{
+    enum { TRIES = 20, PAUSE_MS = 50 };
+    const char *path = os_path_join(&agent->arena, agent->data_dir, "cudnnd.lock");
+    int code = os_lock_take(path, &agent->lock, err);
+    for (int i = 0; i < TRIES && code == ERR_BUSY; i++) {
+        os_clock_sleep_ms(PAUSE_MS);
+        code = os_lock_take(path, &agent->lock, err);
+    }
+    return code;
+}
+
 static int open_directory(struct agent *agent, struct err *err)
 {
     const char *directory = agent->options.data_dir != NULL ? agent->options.data_dir
@@ -149,8 +175,7 @@ static int open_directory(struct agent *agent, struct err *err)
         return err_context(err, "cannot use the data directory '%s'", agent->data_dir);
     }
     agent->database_path = os_path_join(&agent->arena, agent->data_dir, "cudnnd.db");
-    code = os_lock_take(os_path_join(&agent->arena, agent->data_dir, "cudnnd.lock"), &agent->lock,
-                        err);
+    code = take_lock(agent, err);
     if (code == ERR_BUSY) {
         return err_set(err, ERR_BUSY,
                        "another cudnnd already works in '%s'; stop it or choose another directory "
@@ -292,6 +317,64 @@ void agent_pause(struct agent *agent, bool paused)
     pthread_mutex_unlock(&agent->mutex);
 }
 
+/* ---- changes on the disk ---- */
+
+/* On the watch's thread. */
+static void on_change(void *context)
+{
+    struct agent *agent = context;
+    pthread_mutex_lock(&agent->mutex);
+    agent->change_last_ms = os_clock_steady_ms();
+    if (agent->change_first_ms == 0) {
+        agent->change_first_ms = agent->change_last_ms;
+    }
+    pthread_cond_signal(&agent->wake);
+    pthread_mutex_unlock(&agent->mutex);
+}
+
+/* When what changed is to be scanned; 0 = nothing changed. Under the mutex. */
+static uint64_t change_due_ms(const struct agent *agent)
+{
+    if (agent->change_first_ms == 0) {
+        return 0;
+    }
+    uint64_t quiet = agent->change_last_ms + CHANGE_QUIET_MS;
+    uint64_t longest = agent->change_first_ms + CHANGE_LONGEST_MS;
+    uint64_t due = quiet < longest ? quiet : longest;
+    return due > agent->change_pause_until_ms ? due : agent->change_pause_until_ms;
+}
+
+static void watch_directories(struct agent *agent, const struct inventory *inventory)
+{
+    struct arena arena = {0};
+    struct os_watch_directory *directories =
+        arena_alloc(&arena, (inventory->watched_count + 1) * sizeof *directories);
+    for (size_t i = 0; i < inventory->watched_count; i++) {
+        directories[i] = (struct os_watch_directory){
+            .path = inventory->watched[i].path,
+            .files = inventory->watched[i].files,
+            .directories = inventory->watched[i].directories,
+        };
+    }
+    size_t watched = os_watch_set(agent->watch, directories, inventory->watched_count);
+    log_debug("watching %zu of %zu directories", watched, inventory->watched_count);
+    arena_done(&arena);
+}
+
+/* Follows the configuration. That changes are not seen is no reason not to run: the next planned
+   scan sees them. */
+static void use_watch(struct agent *agent)
+{
+    struct err err = {0};
+    if (!agent->config.scan_watch) {
+        os_watch_stop(agent->watch);
+        agent->watch = NULL;
+    } else if (agent->watch == NULL &&
+               os_watch_start("cudnn", on_change, agent, &agent->watch, &err) != 0) {
+        log_warning("%s: changes are seen by the planned scans only", err.message);
+    }
+}
+
 /* ---- the loop ---- */
 
 static void plan_next(struct agent *agent)
@@ -394,9 +477,49 @@ static void scan_failed(struct agent *agent, int64_t id, enum scan_trigger trigg
     count_scan(agent, trigger, why->message);
 }
 
+/* Was something in an install written at the moment of the scan? Links have no time of their own,
+   but the directory has one. */
+static bool is_being_copied(const struct snapshot *snapshot)
+{
+    int64_t since = snapshot->started_at_ms - CHANGE_COPYING_MS;
+    int64_t until = snapshot->finished_at_ms;
+    for (size_t i = 0; i < snapshot->inventory.install_count; i++) {
+        const struct install *install = &snapshot->inventory.installs[i];
+        struct os_file_info info;
+        if (os_file_stat(install->path, &info, NULL) == 0 && info.modified_at_ms >= since &&
+            info.modified_at_ms <= until) {
+            return true;
+        }
+        for (size_t k = 0; k < install->library_count; k++) {
+            int64_t modified = install->libraries[k].modified_at_ms;
+            if (modified >= since && modified <= until) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* A copy by halves would be judged as one with missing libraries: looks again in a moment, unless
+   it has gone on for long. */
+static bool wait_for_copy(struct agent *agent, enum scan_trigger trigger,
+                          const struct snapshot *snapshot)
+{
+    uint64_t now = os_clock_steady_ms();
+    if (trigger != SCAN_CHANGE || now - agent->change_began_ms >= CHANGE_LONGEST_MS ||
+        !is_being_copied(snapshot)) {
+        return false;
+    }
+    pthread_mutex_lock(&agent->mutex);
+    agent->change_first_ms = agent->change_began_ms;
+    agent->change_last_ms = now + CHANGE_COPYING_MS - CHANGE_QUIET_MS;
+    pthread_mutex_unlock(&agent->mutex);
+    return true;
+}
+
 /* Scans, judges, stores, publishes. A scan that cannot be stored is still published: what is
    known about the machine does not depend on the disk; /readyz and /status say what is wrong. */
-static void scan(struct agent *agent, enum scan_trigger trigger, int64_t id)
+static void scan(struct agent *agent, enum scan_trigger trigger, int64_t id, bool *out_waits)
 {
     struct arena arena = {0};
     struct snapshot snapshot;
@@ -406,12 +529,19 @@ static void scan(struct agent *agent, enum scan_trigger trigger, int64_t id)
         .trigger = trigger,
         .probe = true,
         .process_environment = !agent->options.service,
+        .list_watched = agent->watch != NULL,
         .memory = agent->memory,
         .cancel = &agent->cancel,
     };
     int64_t started_at_ms = os_clock_wall_ms();
     int code = scan_run(&arena, &request, &snapshot, &err);
-    if (code == 0) {
+    if (code == 0 && agent->watch != NULL) {
+        watch_directories(agent, &snapshot.inventory);
+    }
+    *out_waits = code == 0 && wait_for_copy(agent, trigger, &snapshot);
+    if (*out_waits) {
+        log_debug("a cuDNN is being copied, the scan is repeated");
+    } else if (code == 0) {
         add_recovered_finding(agent, &arena, &snapshot);
         snapshot.scan_id = id;
         code = db_store_snapshot(agent->db, &snapshot, &err);
@@ -504,6 +634,7 @@ static void reload(struct agent *agent)
     agent->config_arena = arena;
     agent->config = config;
     use_config(agent);
+    use_watch(agent);
     set_config_error(agent, NULL);
     log_info("configuration '%s' taken over", agent->config_file);
     plan_next(agent);
@@ -549,6 +680,11 @@ static enum task pick_task(struct agent *agent, enum scan_trigger *out_trigger)
         *out_trigger = SCAN_RESUME;
         return TASK_SCAN;
     }
+    uint64_t due = change_due_ms(agent);
+    if (!agent->paused && due > 0 && os_clock_steady_ms() >= due) {
+        *out_trigger = SCAN_CHANGE;
+        return TASK_SCAN;
+    }
     if (!agent->paused && os_clock_steady_ms() >= agent->next_scan_ms) {
         *out_trigger = SCAN_SCHEDULE;
         return TASK_SCAN;
@@ -560,7 +696,10 @@ static enum task pick_task(struct agent *agent, enum scan_trigger *out_trigger)
 static uint64_t longest_wait_ms(const struct agent *agent)
 {
     uint64_t now = os_clock_steady_ms();
-    uint64_t left = agent->next_scan_ms > now ? agent->next_scan_ms - now : 0;
+    uint64_t next = agent->next_scan_ms;
+    uint64_t due = change_due_ms(agent);
+    next = due > 0 && due < next ? due : next;
+    uint64_t left = next > now ? next - now : 0;
     return agent->paused || left > WAIT_MS ? WAIT_MS : left;
 }
 
@@ -572,16 +711,34 @@ static enum task next_task(struct agent *agent, enum scan_trigger *out_trigger)
         wait_some(agent, longest_wait_ms(agent));
     }
     if (task == TASK_SCAN) {
+        agent->change_began_ms = agent->change_first_ms;
+        agent->change_first_ms = 0; /* this scan sees it; what comes while it runs is told anew */
         agent->running_id = agent->next_id++;
     }
     pthread_mutex_unlock(&agent->mutex);
     return task;
 }
 
+/* Under the mutex. As long as the scan took, doubled for each that came soon after another. */
+static void pause_after_change(struct agent *agent, uint64_t started_ms)
+{
+    uint64_t now = os_clock_steady_ms();
+    bool soon = agent->change_scan_ms != 0 && started_ms - agent->change_scan_ms < CHANGE_PAUSE_MS;
+    agent->change_row = soon && agent->change_row < 16 ? agent->change_row + 1 : 0;
+    uint64_t pause = (now - started_ms) << agent->change_row;
+    agent->change_pause_until_ms = now + (pause < CHANGE_PAUSE_MS ? pause : CHANGE_PAUSE_MS);
+    agent->change_scan_ms = now;
+}
+
 static void scan_as_task(struct agent *agent, enum scan_trigger trigger)
 {
-    scan(agent, trigger, agent->running_id);
+    uint64_t started_ms = os_clock_steady_ms();
+    bool waits;
+    scan(agent, trigger, agent->running_id, &waits);
     pthread_mutex_lock(&agent->mutex);
+    if (trigger == SCAN_CHANGE && !waits) {
+        pause_after_change(agent, started_ms);
+    }
     agent->running_id = 0;
     pthread_mutex_unlock(&agent->mutex);
     if (os_clock_steady_ms() - agent->last_prune_ms >= PRUNE_MS) {
@@ -595,6 +752,7 @@ int agent_run(struct agent *agent, struct err *err)
     os_thread_name("agent");
     os_thread_background();
     system_log(agent, OS_EVENT_STARTED, agent->data_dir);
+    use_watch(agent);
     log_info("cudnnd %s (%s) works in '%s'", build_version, build_revision, agent->data_dir);
     pthread_mutex_lock(&agent->mutex);
     agent->running_id = agent->next_id++;
@@ -622,6 +780,7 @@ void agent_close(struct agent *agent)
     if (agent == NULL) {
         return;
     }
+    os_watch_stop(agent->watch);
     api_server_stop(agent->server); /* first: its threads use the store and this struct */
     db_close(agent->db);
     os_lock_release(agent->lock);

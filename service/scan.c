@@ -195,6 +195,7 @@ static int observe(struct arena *arena, const struct scan_request *request,
     struct inventory_request places = {
         .root = request->root,
         .process_environment = request->process_environment,
+        .list_watched = request->list_watched,
         .extra_roots = config->scan_roots.items,
         .extra_root_count = config->scan_roots.count,
         .cancel = request->cancel,

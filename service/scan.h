@@ -20,6 +20,7 @@ struct scan_request {
     enum scan_trigger trigger;
     bool probe;                 /* false: no library is loaded, probes are skipped */
     bool process_environment;   /* see inventory.h */
+    bool list_watched;          /* see inventory.h */
     struct scan_memory *memory; /* NULL = none */
     const atomic_bool *cancel;  /* NULL = never */
     void (*progress)(void *context, const char *step); /* NULL = none; "inventory", "driver", ... */

@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from synth import make  # noqa: E402
 from system.program import LINUX, Service, ask, build_of, run
 
 DOUBLES = LINUX / "doubles"
@@ -99,6 +100,47 @@ def test_sighup_takes_a_right_configuration_over_and_keeps_the_old_one_otherwise
     one.process.send_signal(signal.SIGHUP)
     one.wait(lambda: one.ask("/status").json()["service"]["config_error"] is None)
     assert one.process.poll() is None
+
+
+def test_a_copy_is_on_status_within_two_seconds_after_it_ends(service, tmp_path):
+    place = tmp_path / "place" / "lib"
+    one = service(config=json.dumps({"scan": {"interval": "1d", "roots": [str(place)]}}))
+    status = one.wait_ready()
+    installs = status["counts"]["installs"]
+    source = tmp_path / "source"
+    make.write_set(source, "9.5.0.50", 12, "linux")
+    place.parent.mkdir()
+    place.mkdir()
+    for file in source.iterdir():  # slowly, as a copy over a network is
+        shutil.copy(file, place / file.name, follow_symlinks=False)
+        time.sleep(0.1)
+    ended = time.monotonic()
+    one.wait(lambda: one.ask("/status").json()["counts"]["installs"] == installs + 1)
+    found = time.monotonic() - ended
+    assert found < 2
+    install = next(i for i in one.ask("/api/v1/installs").json()["installs"]
+                   if i["path"] == str(place))
+    assert install["complete"] and install["version"] == "9.5.0"
+    # The copy was never judged by halves.
+    seen = one.ask("/api/v1/findings?state=all").json()["findings"]
+    assert not [f for f in seen if f["subject"]["path"] == str(place)
+                and f["code"] == "cudnn_file_missing"]
+    shutil.rmtree(place)
+    ended = time.monotonic()
+    one.wait(lambda: one.ask("/status").json()["counts"]["installs"] == installs)
+    assert time.monotonic() - ended < 2
+    assert one.ask("/api/v1/scans?limit=1").json()["scans"][0]["trigger"] == "change"
+
+
+def test_watching_can_be_switched_off(service, tmp_path):
+    place = tmp_path / "place"
+    place.mkdir()
+    one = service(config=json.dumps({"scan": {"interval": "1d", "watch": False,
+                                              "roots": [str(place)]}}))
+    last = one.wait_ready()["scan"]["last"]["id"]
+    make.write_set(place, "9.5.0.50", 12, "linux")
+    time.sleep(2)
+    assert one.ask("/status").json()["scan"]["last"]["id"] == last
 
 
 def test_it_scans_again_by_itself(service):

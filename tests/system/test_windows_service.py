@@ -42,6 +42,10 @@ def make_toolkit(wine, version: str, source: pathlib.Path) -> str:
     return root
 
 
+# What the tests change would be scanned by itself in between: only where a test wants it.
+CONFIGURATION = (f"listen: {{{{port: {PORT}}}}}\n"
+                 "scan: {{interval: 1h, watch: {watch}}}\n"
+                 "worker: {{timeout: 60s}}\n")
 PAUSE, CONTINUE, PARAMCHANGE = 2, 3, 6  # winsvc.h, SERVICE_CONTROL_*
 
 
@@ -61,7 +65,7 @@ class Installed:
         assert status == 0, out + err
         # The configuration is the administrator's: beside the data, made by the installation.
         self.wine.path(CONFIG).write_text(
-            f"listen: {{port: {PORT}}}\nscan: {{interval: 1h}}\nworker: {{timeout: 60s}}\n")
+            CONFIGURATION.format(watch="false"))
 
     def start(self):
         status, out, err = self.wine.run(self.exe, "service", "start")
@@ -103,6 +107,13 @@ class Installed:
                 return value
             time.sleep(0.1)
         raise AssertionError(f"{key} is still {value}")
+
+    def wait_quiet(self):
+        """Until no scan follows another any more."""
+        before, now = None, self.wait_scan()["id"]
+        while before != now:
+            time.sleep(3)
+            before, now = now, self.wait_scan()["id"]
 
     def scan(self) -> dict:
         """A scan on request; the snapshot after it."""
@@ -272,6 +283,33 @@ def test_a_parameter_change_reads_the_configuration_again(installed):
         config.write_text(right)
     installed.control(PARAMCHANGE)
     installed.wait_service("config_error", lambda error: error is None)
+
+
+def test_what_is_copied_in_is_found_by_itself(installed):
+    last = installed.wait_scan()["id"]
+    config = installed.wine.path(CONFIG)
+    config.write_text(CONFIGURATION.format(watch="true"))
+    root = None
+    try:
+        installed.control(PARAMCHANGE)
+        last = installed.scan()["scan"]["id"]  # from here on it watches
+        root = make_toolkit(installed.wine, "12.4",
+                            wheel("nvidia-cudnn-cu12-9.5.0.50-win_amd64") / "bin")
+        assert installed.wait_scan(above=last, seconds=30)["trigger"] == "change"
+        deadline = time.monotonic() + 30
+        paths = []
+        while f"{root}\\bin" not in paths and time.monotonic() < deadline:
+            paths = [i["path"] for i in installed.ask("/api/v1/installs").json()["installs"]
+                     if i["complete"]]
+            time.sleep(0.2)
+        assert f"{root}\\bin" in paths
+    finally:
+        config.write_text(CONFIGURATION.format(watch="false"))
+        installed.control(PARAMCHANGE)
+        if root is not None:
+            shutil.rmtree(installed.wine.path(root))
+        installed.wait_quiet()
+        installed.scan()
 
 
 def test_pause_and_continue(installed):

@@ -241,7 +241,43 @@ static void a_cancelled_scan_is_an_error_and_writes_nothing(void **state)
     disk_done(&disk);
 }
 
-RUN_TESTS(cmocka_unit_test(an_empty_machine_has_nothing_and_no_problems),
+static const struct watched_directory *find_watched(const struct disk *disk, const char *path)
+{
+    for (size_t i = 0; i < disk->inventory.watched_count; i++) {
+        if (text_equal(disk->inventory.watched[i].path, path)) {
+            return &disk->inventory.watched[i];
+        }
+    }
+    return NULL;
+}
+
+static void what_is_there_and_what_could_come_is_worth_watching(void **state)
+{
+    (void)state;
+    struct disk disk = disk_make();
+    static const char *const roots[] = {"/opt/here/lib", "/srv/a/b/c"};
+    disk_cudnn(&disk, "/opt/here/lib", "9.5.0", 12);
+    disk_directory(&disk, "/srv/a");
+    disk_scan_with(&disk, (struct inventory_request){
+                              .extra_roots = roots, .extra_root_count = 2, .list_watched = true});
+    const struct watched_directory *here = find_watched(&disk, "/opt/here/lib");
+    assert_non_null(here);
+    assert_true(here->files && here->directories);
+    const struct watched_directory *above = find_watched(&disk, "/srv/a");
+    assert_non_null(above); /* the nearest of what is there */
+    assert_true(above->directories);
+    assert_null(find_watched(&disk, "/srv/a/b"));
+    for (size_t i = 0; i < disk.inventory.watched_count; i++) { /* each once */
+        assert_ptr_equal(find_watched(&disk, disk.inventory.watched[i].path),
+                         &disk.inventory.watched[i]);
+    }
+    disk_scan(&disk, roots[0]);
+    assert_int_equal(disk.inventory.watched_count, 0);
+    disk_done(&disk);
+}
+
+RUN_TESTS(cmocka_unit_test(what_is_there_and_what_could_come_is_worth_watching),
+          cmocka_unit_test(an_empty_machine_has_nothing_and_no_problems),
           cmocka_unit_test(toolkits_say_their_version_in_four_ways),
           cmocka_unit_test(the_link_says_which_toolkit_is_the_default_unless_a_variable_does),
           cmocka_unit_test(the_search_path_keeps_its_order_and_what_is_useless_in_it),
