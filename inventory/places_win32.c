@@ -1,5 +1,5 @@
 /* Where to look on Windows. */
-#include "inventory/places.h"
+#include "inventory/places_shared.h"
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -9,10 +9,6 @@
 #define PYTHON_KEY "SOFTWARE\\Python\\*\\*\\InstallPath:"
 
 /* role, where the pattern begins, the name it needs, the pattern, what else the role needs */
-#define ROW(role_, from_, name_, pattern_, ...)                                                    \
-    {                                                                                              \
-        .role = role_, .from = from_, .name = name_, .pattern = pattern_, __VA_ARGS__              \
-    }
 
 const struct place places[] = {
     /* CUDA toolkits. CUDA_PATH and CUDA_PATH_Vx_y are the installer's. */
@@ -58,11 +54,7 @@ const struct place places[] = {
     ROW(PLACE_PYTHON, PLACE_REGISTRY, "HKLM\\" PYTHON_KEY, ""),
     ROW(PLACE_PYTHON, PLACE_REGISTRY, "HKLM32\\" PYTHON_KEY, ""),
     ROW(PLACE_PYTHON, PLACE_REGISTRY, "HKCU\\" PYTHON_KEY, ""),
-    ROW(PLACE_PYTHON_LIST, PLACE_HOME, NULL, ".conda/environments.txt"),
-    ROW(PLACE_PYTHON, PLACE_HOME, NULL, "miniconda3"),
-    ROW(PLACE_PYTHON, PLACE_HOME, NULL, "anaconda3"),
-    ROW(PLACE_PYTHON, PLACE_HOME, NULL, "miniforge3"),
-    ROW(PLACE_PYTHON, PLACE_HOME, NULL, "mambaforge"),
+    PLACES_OF_CONDA_HOMES,
     ROW(PLACE_PYTHON, PLACE_HOME, NULL, "AppData/Local/miniconda3"),
     ROW(PLACE_PYTHON, PLACE_HOME, NULL, "AppData/Local/Programs/Python/Python3*"),
     ROW(PLACE_PYTHON, PLACE_HOME, NULL, "AppData/Roaming/Python/Python3*"), /* pip --user */
@@ -76,15 +68,7 @@ const struct place places[] = {
     /* cuDNNs in an environment, and which package brings them. */
     ROW(PLACE_LIBRARIES, PLACE_IN_SITE, NULL, "nvidia/cudnn/bin", .kind = INSTALL_WHEEL,
         .root_depth = 2, .owner = "nvidia_cudnn_*"),
-    ROW(PLACE_LIBRARIES, PLACE_IN_SITE, NULL, "torch/lib", .kind = INSTALL_TORCH, .root_depth = 1,
-        .owner = "torch"),
-    ROW(PLACE_LIBRARIES, PLACE_IN_SITE, NULL, "ctranslate2", .kind = INSTALL_APP, .root_depth = 1),
-    ROW(PLACE_LIBRARIES, PLACE_IN_SITE, NULL, "paddle/libs", .kind = INSTALL_APP, .root_depth = 1,
-        .owner = "paddlepaddle*"),
-    ROW(PLACE_LIBRARIES, PLACE_IN_SITE, NULL, "cupy/.data/lib", .kind = INSTALL_APP,
-        .root_depth = 1, .owner = "cupy*"),
-    ROW(PLACE_LIBRARIES, PLACE_IN_SITE, NULL, "onnxruntime/capi", .kind = INSTALL_APP,
-        .root_depth = 1, .owner = "onnxruntime*"),
+    PLACES_OF_PACKAGES,
     ROW(PLACE_LIBRARIES, PLACE_IN_SITE, NULL, "tensorflow/python", .kind = INSTALL_APP,
         .root_depth = 1, .owner = "tensorflow*"),
     ROW(PLACE_LIBRARIES, PLACE_IN_SITE, NULL, "*.libs", .kind = INSTALL_APP, .root_depth = 1),
@@ -93,13 +77,7 @@ const struct place places[] = {
     /* Programs' own. */
     ROW(PLACE_LIBRARIES, PLACE_HOME, NULL, ".julia/artifacts/*/bin", .kind = INSTALL_APP),
 
-    /* What the configuration asks for. */
-    ROW(PLACE_LIBRARIES, PLACE_EXTRA, NULL, "", .kind = INSTALL_OTHER),
-    ROW(PLACE_LIBRARIES, PLACE_EXTRA, NULL, "bin", .kind = INSTALL_OTHER),
-    ROW(PLACE_LIBRARIES, PLACE_EXTRA, NULL, "bin/x64", .kind = INSTALL_OTHER),
-    ROW(PLACE_LIBRARIES, PLACE_EXTRA, NULL, "lib", .kind = INSTALL_OTHER),
-    ROW(PLACE_LIBRARIES, PLACE_EXTRA, NULL, "lib64", .kind = INSTALL_OTHER),
-    ROW(PLACE_LIBRARIES, PLACE_EXTRA, NULL, "lib/x64", .kind = INSTALL_OTHER),
+    PLACES_OF_CONFIGURATION,
 };
 const size_t places_count = sizeof places / sizeof *places;
 
